@@ -1,0 +1,23 @@
+"""How `make docs` builds these pages."""
+
+from isocenter import __version__
+
+project = "isocenter"
+author = "The isocenter authors"
+copyright = "the isocenter authors; Apache-2.0"
+release = version = __version__
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+templates_path: list[str] = []
+exclude_patterns = ["_build"]
+
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+napoleon_use_ivar = True
+default_role = "code"
+
+html_theme = "furo"
+html_title = "isocenter"
+html_show_sphinx = False

@@ -1,0 +1,94 @@
+"""The command line: a thin door to the rooms behind it.
+
+Exit codes: 0 all is well; 1 something is wrong with the data (a submission, a table, an edition) and was listed; 2 the
+command itself was wrong (an unknown option, challenge or path); 130 stopped by the user.
+
+Nothing heavy is imported here: every command imports what it needs when it runs, so `isocenter --help` is quick.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from typing import Annotated
+
+import typer
+
+from isocenter import __version__
+from isocenter.cli import _check, _demo, _edition, _rank, _score
+
+__all__ = ["app", "main"]
+
+_EPILOG = """
+Examples:
+
+[bold]isocenter demo[/] makes a synthetic challenge and ranks it
+
+[bold]isocenter check hecktor2020 --reference reference/ --submission team.zip[/]
+
+[bold]isocenter score hecktor2020 --reference reference/ --submission team.zip --out team.parquet[/]
+
+[bold]isocenter rank hecktor2020 team=team.parquet other=other.parquet[/]
+
+Exit codes: 0 all is well; 1 problems in the data, which are listed; 2 wrong usage; 130 stopped.
+"""
+
+app = typer.Typer(
+    name="isocenter",
+    help="Run challenges in oncology imaging and radiotherapy: check, score and rank what teams submit.",
+    epilog=_EPILOG,
+    rich_markup_mode="rich",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(show: bool) -> None:
+    if show:
+        typer.echo(f"isocenter {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Options of the program itself."""
+
+
+app.command("check")(_check.check)
+app.command("score")(_score.score)
+app.command("rank")(_rank.rank)
+app.command("init")(_edition.init)
+app.command("validate")(_edition.validate)
+app.command("challenges")(_edition.challenges)
+app.command("demo")(_demo.demo)
+
+
+def main() -> None:
+    """Run the program; errors that a user can mend are said in a sentence, without a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a terminal that knows few letters shows the others escaped
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        app()
+    except KeyboardInterrupt:
+        typer.echo("\nStopped.", err=True)
+        sys.exit(130)
+    except (LookupError, OSError, ValueError) as error:
+        if not _is_ours(error):
+            raise
+        typer.echo(str(error), err=True)
+        sys.exit(2 if isinstance(error, LookupError | OSError) else 1)
+
+
+def _is_ours(error: Exception) -> bool:
+    """Whether an error is one of those that are written for users; any other is a defect and keeps its traceback."""
+    from isocenter.editions import EditionError
+    from isocenter.evaluation import CohortError, UnknownChallengeError
+    from isocenter.scores import ScoreTableError
+
+    return isinstance(error, CohortError | EditionError | OSError | ScoreTableError | UnknownChallengeError)

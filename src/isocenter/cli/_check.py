@@ -1,0 +1,58 @@
+"""`isocenter check`: is this submission what the challenge asks for?"""
+
+from __future__ import annotations
+
+import json
+
+import typer
+
+from isocenter.cli._arguments import ChallengeName, Grid, Json, Reference, Submission, Workers, executor, setting
+from isocenter.cli._terminal import HELP_PAGE, count_problems, problem_dicts, progress, show_problems
+
+
+def check(
+    challenge: ChallengeName,
+    *,
+    reference: Reference,
+    submission: Submission,
+    grid: Grid = None,
+    workers: Workers = 1,
+    as_json: Json = False,
+) -> None:
+    r"""Check a submission and list all that is wrong with it. Changes nothing.
+
+    Looks at names, completeness, archive members, geometry, values and file
+    sizes. Exits with 1 if there is anything worse than a note.
+
+    Example: isocenter check hecktor2020 --reference reference/ \
+             --submission team.zip
+    """
+    from isocenter import evaluation
+    from isocenter.submissions import printable
+
+    which, name = setting(challenge, grid), printable(submission.name)
+    with progress() as start:
+        pool = executor(workers)
+        try:
+            problems = evaluation.check(
+                which.challenge,
+                reference=reference,
+                submission=submission,
+                grid=which.grid,
+                executor=pool,
+                progress=start("checking"),
+            )
+        finally:
+            if pool is not None:
+                pool.shutdown(cancel_futures=True)
+    serious = [problem for problem in problems if problem.severity != "note"]
+    if as_json:
+        typer.echo(json.dumps({"ok": not serious, "problems": problem_dicts(problems)}, indent=2, ensure_ascii=False))
+    elif not problems:
+        typer.echo(f"{which.challenge.name}: {name} is complete and well-formed.")
+    else:
+        verdict = f"{len(serious)} problems" if len(serious) != 1 else "1 problem"
+        typer.echo(f"{which.challenge.name}: {name} has {verdict}; nothing was scored or changed.\n")
+        show_problems(problems)
+        typer.echo(f"\n{count_problems(problems)}. What to do about each: {HELP_PAGE}")
+    raise typer.Exit(1 if serious else 0)

@@ -1,0 +1,80 @@
+"""`isocenter score`: a submission to a score table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isocenter.cli._arguments import ChallengeName, Grid, Json, Reference, Submission, Workers, executor, setting
+from isocenter.cli._terminal import HELP_PAGE, count_problems, problem_dicts, progress, show_problems
+
+
+def score(
+    challenge: ChallengeName,
+    *,
+    reference: Reference,
+    submission: Submission,
+    out: Annotated[Path, typer.Option(help="Where to write the score table (Parquet).")],
+    grid: Grid = None,
+    workers: Workers = 0,
+    as_json: Json = False,
+) -> None:
+    r"""Score a submission and write its table.
+
+    Runs the same check as `isocenter check` first. A case that cannot be
+    measured is listed and does not keep the others from being scored; the
+    exit code is then 1. If the run is stopped, the same command continues it.
+
+    Example: isocenter score hecktor2020 --reference reference/ \
+             --submission team.zip --out team.parquet
+    """
+    from isocenter import evaluation, scores
+    from isocenter.submissions import SubmissionRefused, printable
+
+    which, name = setting(challenge, grid), printable(submission.name)
+    if out.is_dir() or out.suffix != ".parquet":
+        msg = f"{out} should be a file that ends in .parquet"
+        raise typer.BadParameter(msg, param_hint="--out")
+    journal = out.with_name(f"{out.name}.journal")
+    pool = executor(workers)
+    try:
+        with progress() as start:
+            result = evaluation.evaluate(
+                which.challenge,
+                reference=reference,
+                submission=submission,
+                grid=which.grid,
+                executor=pool,
+                progress=start("scoring"),
+                journal=journal,
+            )
+    except SubmissionRefused as refusal:
+        if as_json:
+            typer.echo(json.dumps({"ok": False, "problems": problem_dicts(refusal.problems)}, indent=2))
+        else:
+            typer.echo(f"{which.challenge.name}: {name} was not accepted; nothing was scored.\n", err=True)
+            show_problems(refusal.problems)
+            typer.echo(f"\n{count_problems(refusal.problems)}. What to do about each: {HELP_PAGE}")
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        typer.echo(f"\nStopped. Finished cases are kept in {journal}; the same command continues.", err=True)
+        raise typer.Exit(130) from None
+    finally:
+        if pool is not None:
+            pool.shutdown(cancel_futures=True)
+    scores.write(result.scores, out, record=result.record)
+    journal.unlink(missing_ok=True)
+    failed = any(problem.severity == "unusable" for problem in result.problems)
+    if as_json:
+        summary = {"ok": not failed, "out": str(out), **result.record, "problems": problem_dicts(result.problems)}
+        typer.echo(json.dumps(summary, indent=2, ensure_ascii=False))
+    else:
+        counts = ", ".join(f"{count} {state}" for state, count in result.record["cases"].items() if count)
+        if result.problems:
+            show_problems(result.problems)
+            typer.echo("")
+        typer.echo(f"{which.challenge.name}: {name} scored: {counts}. Written to {out}")
+    raise typer.Exit(1 if failed else 0)

@@ -1,0 +1,193 @@
+"""What an edition holds.
+
+    Edition ─┬─ policies  what happens to missing outputs, foreign grids, ties and organisers
+             ├─ phases    when teams may submit, how often, and who sees the board
+             └─ prizes    place, amount, currency
+
+Every field has a description of one sentence, which becomes its comment in a generated file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
+
+from isocenter.editions._values import (
+    Allowed,
+    Amount,
+    Announced,
+    Counts,
+    Currency,
+    GridPolicy,
+    MissingPolicy,
+    Moment,
+    Name,
+    Names,
+    OrganisersPolicy,
+    Place,
+    Quota,
+    Text,
+    TextOrNone,
+    TiesPolicy,
+    Url,
+    Visibility,
+    plain,
+    show,
+)
+
+
+class Table(BaseModel):
+    """What the tables of the file have in common: nothing unknown, nothing converted, nothing changed later."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Policies(Table):
+    """What the organisers decided about the cases that a rule for the ordinary ones leaves open.
+
+    A policy that is None leaves every board the rule which the challenge gave it.
+    """
+
+    missing: MissingPolicy = Field(
+        default=None, description="What a case counts as that has no output, or one that cannot be read."
+    )
+    grid: GridPolicy = Field(
+        default="refuse", description="What happens to an output that lies on another grid than the reference."
+    )
+    ties: TiesPolicy = Field(default=None, description="Which rank teams with equal scores get.")
+    organisers: OrganisersPolicy = Field(
+        default="unlisted", description="What becomes of submissions from the organisers' own institutes."
+    )
+    announce: Announced = Field(default=None, description="How many teams from the top are announced by name.")
+
+
+class Phase(Table):
+    """A span of time in which teams may submit.
+
+    opens ──────────── closes ──────────── results
+      │ submissions up to │ the board as        │ everybody sees
+      │ the quota         │ `visibility` says   │ the board
+    """
+
+    name: Name = Field(description="The short name of the phase, by which commands and addresses call it.")
+    title: Text = Field(description="The name of the phase as people read it.")
+    opens: Moment = Field(description="The moment from which teams may submit.")
+    closes: Moment = Field(description="The moment from which submissions are refused.")
+    results: Moment = Field(description="The moment from which everybody sees the board.")
+    quota: Quota = Field(default=None, description="How many submissions a team has in this phase.")
+    counts: Counts = Field(default="last", description="Which of a team's submissions counts.")
+    visibility: Visibility = Field(default="hidden", description="Who sees the board before the results are out.")
+
+    # Checks of one field against another hang on the later one, so that they run, and name their line, even where
+    # some other field of the phase is wrong too.
+
+    @field_validator("closes")
+    @classmethod
+    def _after_opening(cls, closes: datetime, info: ValidationInfo) -> datetime:
+        opens = info.data.get("opens")
+        if opens is not None and closes <= opens:
+            raise plain(f"{show(closes)} is not after the phase opens ({show(opens)}); write a later moment")
+        return closes
+
+    @field_validator("results")
+    @classmethod
+    def _not_before_closing(cls, results: datetime, info: ValidationInfo) -> datetime:
+        closes = info.data.get("closes")
+        if closes is not None and results < closes:
+            raise plain(
+                f"{show(results)} is before the phase closes ({show(closes)}); write this moment or a later one"
+            )
+        return results
+
+
+class Prize(Table):
+    """What the team on a place gets."""
+
+    place: Place = Field(description="The rank that wins the prize.")
+    amount: Amount = Field(description="What the prize is worth.")
+    currency: Currency = Field(description="The currency of the amount, by its international code.")
+
+
+class Edition(Table):
+    """A challenge being run: who, when, how often, under which policies, for which prizes.
+
+    Examples
+    --------
+    >>> edition = Edition.model_validate({
+    ...     "challenge": "hecktor2020",
+    ...     "title": "HECKTOR 2020",
+    ...     "phases": [{
+    ...         "name": "test",
+    ...         "title": "Test phase",
+    ...         "opens": "2020-08-10T00:00:00+02:00",
+    ...         "closes": "2020-09-11T00:00:00+02:00",
+    ...         "results": "2020-10-04T09:00:00+02:00",
+    ...     }],
+    ... })
+    >>> [phase.name for phase in edition.phase_at(datetime.fromisoformat("2020-09-10T21:59:59Z"))]
+    ['test']
+    >>> edition.phase_at(datetime.fromisoformat("2020-09-10T22:00:00Z"))
+    []
+    """
+
+    challenge: Annotated[Name, Allowed('the name of a challenge in quotes, such as "hecktor2020"')] = Field(
+        description="The challenge that is run, by the name that isocenter knows it by."
+    )
+    title: Text = Field(description="The name of the challenge as people read it.")
+    organisers: Names = Field(
+        default=(), description="The institutes that organise the challenge; their own submissions do not compete."
+    )
+    contact: TextOrNone = Field(default="", description="Where participants ask their questions.")
+    url: Url = Field(default="", description="The web page of the challenge.")
+    policies: Annotated[Policies, Allowed("its settings under the heading [policies]")] = Field(
+        default=Policies(), description="What the organisers decided about missing outputs, grids, ties and themselves."
+    )
+    phases: Annotated[
+        tuple[Phase, ...],
+        Field(strict=False),
+        Allowed("one or more phases, each under its own heading [[phases]] in double brackets"),
+    ] = Field(description="The phases of the challenge, one after the other or overlapping.")
+    prizes: Annotated[
+        tuple[Prize, ...],
+        Field(strict=False),
+        Allowed("prizes, each under its own heading [[prizes]] in double brackets"),
+    ] = Field(default=(), description="The prizes, one for each place that wins something.")
+
+    @field_validator("phases")
+    @classmethod
+    def _named_apart(cls, phases: tuple[Phase, ...]) -> tuple[Phase, ...]:
+        if not phases:
+            raise PydanticCustomError("not_allowed", "an edition without a phase")
+        if again := repeated(phase.name for phase in phases):
+            raise PydanticCustomError("repeated", "two phases have the same name", {"indices": again})
+        return phases
+
+    @field_validator("prizes")
+    @classmethod
+    def _placed_apart(cls, prizes: tuple[Prize, ...]) -> tuple[Prize, ...]:
+        if again := repeated(prize.place for prize in prizes):
+            raise PydanticCustomError("repeated", "two prizes are for the same place", {"indices": again})
+        return prizes
+
+    def phase_at(self, moment: datetime) -> list[Phase]:
+        """The phases that are open at a moment, from the very moment of opening to just before that of closing."""
+        if moment.utcoffset() is None:
+            msg = f"{moment.isoformat()} has no time zone, so no phase can be open then"
+            raise ValueError(msg)
+        return [phase for phase in self.phases if phase.opens <= moment < phase.closes]
+
+
+def repeated(values: Iterable[object]) -> list[tuple[int, int]]:
+    """Where a value occurs again: its index, and that of its first occurrence.
+
+    Examples
+    --------
+    >>> repeated(["training", "test", "training"])
+    [(2, 0)]
+    """
+    first: dict[object, int] = {}
+    return [(i, first[value]) for i, value in enumerate(values) if first.setdefault(value, i) != i]

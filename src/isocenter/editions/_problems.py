@@ -1,0 +1,164 @@
+"""What is wrong with an edition, in words for whoever must put it right."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
+
+from isocenter.editions._lines import Path
+from isocenter.editions._model import Edition, Table, repeated
+from isocenter.editions._values import Allowed, show
+
+
+@dataclass(frozen=True, slots=True)
+class EditionProblem:
+    """One thing to put right.
+
+    Attributes
+    ----------
+    line
+        The line of the file, from 1; of what the setting belongs to, if the setting itself is not there. None where
+        no line can be named.
+    where
+        The setting, as `phases[2].opens`: that of the second phase. People count from 1, and so does this.
+    found
+        What is written there, as the file shows it; "" where nothing is.
+    message
+        A sentence with what was found and what may be written instead.
+    """
+
+    line: int | None
+    where: str
+    found: str
+    message: str
+
+
+class EditionError(ValueError):
+    """An edition that cannot be run, with everything that is wrong with it, one line each.
+
+    Examples
+    --------
+    >>> print(EditionError([EditionProblem(14, "phases[1].quota", "0", "0 is not allowed; write 1 or more")]))
+    challenge.toml:14: phases[1].quota: 0 is not allowed; write 1 or more
+    """
+
+    def __init__(self, problems: Sequence[EditionProblem], name: str = "challenge.toml") -> None:
+        super().__init__(list(problems), name)
+        self.problems = list(problems)
+        self.name = name
+
+    def __str__(self) -> str:
+        return "\n".join(
+            f"{self.name}{'' if problem.line is None else f':{problem.line}'}: "
+            f"{f'{problem.where}: ' if problem.where else ''}{problem.message}"
+            for problem in self.problems
+        )
+
+
+def check(data: Mapping[str, Any], *, line_of: Callable[[Path], int | None], name: str) -> Edition:
+    """The edition that plain values describe, or an error with all their problems, in the order of the lines."""
+    found: list[tuple[Path, str, str]] = list(_repeats(data))
+    try:
+        edition = Edition.model_validate(data)
+    except ValidationError as error:
+        found += [_translated(details) for details in error.errors() if details["type"] != "repeated"]
+    if found:
+        problems = [EditionProblem(line_of(path), where(path), shown, message) for path, shown, message in found]
+        raise EditionError(sorted(problems, key=lambda problem: problem.line or 0), name)
+    return edition
+
+
+def where(path: Path) -> str:
+    """A path as people write it, counted from 1.
+
+    Examples
+    --------
+    >>> where(("phases", 1, "opens"))
+    'phases[2].opens'
+    """
+    parts = [f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in path]
+    return "".join(parts).removeprefix(".")
+
+
+def allowed_in(field: FieldInfo) -> Allowed:
+    """What may be written in a field; of several notes the last, as the outermost annotation is the most specific."""
+    return [note for note in field.metadata if isinstance(note, Allowed)][-1]
+
+
+def table_in(field: FieldInfo) -> type[Table] | None:
+    """The table that a field holds, or a list of; None for a plain value."""
+    kinds = (field.annotation, *get_args(field.annotation))
+    return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Table)), None)
+
+
+def _translated(details: ErrorDetails) -> tuple[Path, str, str]:
+    """A pydantic error as path, what was found and a sentence. None of pydantic's own words is used."""
+    path, kind, value = details["loc"], details["type"], details["input"]
+    table, field = _field(path)
+    if kind == "extra_forbidden":
+        return path, show(value), _unknown(str(path[-1]), table)
+    if kind == "plain":
+        return path, show(value), details["msg"]
+    if field is None:
+        return path, show(value), f"{show(value)} is not allowed; write settings, one per line"
+    allowed = allowed_in(field)
+    if kind == "missing":
+        return path, "", f"is missing; write {allowed.what}"
+    return path, show(value), f"{show(value)} is not allowed; write {allowed.what}{_meant(value, allowed)}"
+
+
+def _field(path: Path) -> tuple[type[Table], FieldInfo | None]:
+    """The table that the last key of a path stands in, and the field it names there."""
+    table: type[Table] = Edition
+    field: FieldInfo | None = None
+    for part in path:
+        if isinstance(part, int):
+            continue
+        if field is not None:
+            table = table_in(field) or table
+        field = table.model_fields.get(part)
+    return table, field
+
+
+def _unknown(key: str, table: type[Table]) -> str:
+    # Everything below a heading belongs to it, so a line put at the wrong place is a common slip.
+    for heading, field in Edition.model_fields.items():
+        inner = table_in(field)
+        if inner is not None and inner is not table and key in inner.model_fields:
+            return f'"{key}" does not belong here, but under the heading {_heading(heading, field)}'
+    if key in Edition.model_fields:
+        return f'"{key}" does not belong here, but above the first heading'
+    known = list(table.model_fields)
+    if close := difflib.get_close_matches(key, known, n=1):
+        return f'"{key}" is not known; did you mean "{close[0]}"?'
+    return f'"{key}" is not known; what can be set here is {", ".join(known)}'
+
+
+def _heading(name: str, field: FieldInfo) -> str:
+    return f"[{name}]" if field.annotation is table_in(field) else f"[[{name}]]"
+
+
+def _meant(value: object, allowed: Allowed) -> str:
+    words = {choice.strip('"'): choice for choice in allowed.choices if choice.startswith('"')}
+    close = difflib.get_close_matches(value.strip().lower(), words, n=1) if isinstance(value, str) else []
+    return f" (did you mean {words[close[0]]}?)" if close else ""
+
+
+def _repeats(data: Mapping[str, Any]) -> Iterable[tuple[Path, str, str]]:
+    """Names and places given twice, found in the plain values: the model looks only once all else is right."""
+    for tables, key, kind in (("phases", "name", "phase"), ("prizes", "place", "prize")):
+        entries = data.get(tables)
+        if not isinstance(entries, list | tuple):
+            continue
+        # An entry without a name is like no other; so is one whose name is no name, which is reported elsewhere.
+        values = [entry.get(key) if isinstance(entry, Mapping) else None for entry in entries]
+        plain = [value if isinstance(value, str | int) else (i,) for i, value in enumerate(values)]
+        for i, first in repeated(plain):
+            message = f"{show(values[i])} is already the {key} of {kind} {first + 1}; write another"
+            yield (tables, i, key), show(values[i]), message

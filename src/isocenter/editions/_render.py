@@ -1,0 +1,106 @@
+"""An edition as the text of its file, with a comment on everything that can be set."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from datetime import datetime
+from decimal import Decimal
+
+from pydantic.fields import FieldInfo
+
+from isocenter.editions._model import Edition, Table
+from isocenter.editions._problems import allowed_in, table_in
+
+_WIDTH = 100
+_HEAD = (
+    "The organisers may edit this file with any text editor. A line that begins with # is a comment. "
+    "Some comments hold a setting that is not in force; remove the # to set it."
+)
+
+
+def render(edition: Edition) -> str:
+    """The edition as the text of a `challenge.toml`; `parse` gives back an equal one.
+
+    Each setting follows its description and what may be written there. Optional settings that are absent are there
+    as comments, with an example. From the second phase or prize on, the explanations are not repeated.
+    """
+    fields = Edition.model_fields
+    lines = [*_comment(_HEAD), ""]
+    # TOML counts a line to the last heading above it, so what has none comes first, in the model's order otherwise.
+    for name in sorted(fields, key=lambda name: table_in(fields[name]) is not None):
+        value, table = getattr(edition, name), table_in(fields[name])
+        if table is None:
+            lines += [*_explained(fields[name]), _setting(name, value, fields[name]), ""]
+            continue
+        entries = [value] if isinstance(value, Table) else value
+        heading = f"[{name}]" if isinstance(value, Table) else f"[[{name}]]"
+        lines += _comment(fields[name].description or "")
+        lines += [] if entries else _comment("There are none yet; what follows is an example.")
+        for i, entry in enumerate(entries or [None]):
+            lines += [heading if entry else f"# {heading}", *_settings(table, entry, explain=i == 0), ""]
+    return "\n".join(lines)
+
+
+def _settings(table: type[Table], entry: Table | None, *, explain: bool) -> Iterator[str]:
+    """The lines of one table; of an example, all in comments, if there is no entry."""
+    for i, (name, field) in enumerate(table.model_fields.items()):
+        if explain:
+            yield from ["", *_explained(field)] if i else _explained(field)
+        yield _setting(name, None if entry is None else getattr(entry, name), field)
+
+
+def _explained(field: FieldInfo) -> Iterator[str]:
+    allowed = allowed_in(field)
+    yield from _comment(field.description or "")
+    width = max((len(choice) for choice in allowed.choices), default=0)
+    for choice, meaning in allowed.choices.items():
+        yield from _comment(f"{choice:<{width}}  {meaning}", indent=2, hang=width + 4)
+    left_out = f"left out, {allowed.absent}" if allowed.absent else ""
+    if not allowed.choices:
+        yield from _comment(f"Write {allowed.what}{f'; {left_out}' if left_out else ''}.")
+    elif left_out:
+        yield from _comment(f"{left_out.capitalize()}.")
+
+
+def _setting(name: str, value: object, field: FieldInfo) -> str:
+    return f"# {name} = {allowed_in(field).example}" if value is None else f"{name} = {_value(value)}"
+
+
+def _comment(text: str, *, indent: int = 0, hang: int = 0) -> list[str]:
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent="# " + " " * indent,
+        subsequent_indent="# " + " " * hang,
+        break_on_hyphens=False,
+    )
+
+
+def _value(value: object) -> str:
+    """A value as TOML."""
+    match value:
+        case str():
+            return f'"{"".join(map(_character, value))}"'
+        case tuple():
+            return f"[{', '.join(map(_value, value))}]"
+        case datetime():
+            return value.isoformat()
+        case Decimal():
+            return f"{value:f}"
+        case float():
+            return str(int(value)) if value.is_integer() and abs(value) < 10**15 else repr(value)
+        case int():
+            return str(value)
+    msg = f"a {type(value).__name__} has no place in an edition"
+    raise TypeError(msg)
+
+
+def _character(character: str) -> str:
+    """A character between quotes; whatever an editor would not show is spelt out."""
+    if character in '"\\':
+        return f"\\{character}"
+    if character.isprintable():
+        return character
+    short = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(character)
+    return short or (f"\\u{ord(character):04X}" if ord(character) < 0x10000 else f"\\U{ord(character):08X}")

@@ -1,0 +1,217 @@
+"""The values of an edition: what each kind is checked for, and in what words a file or an error speaks of it.
+
+The comments of a generated file and the messages about a wrong one are both made of `Allowed`, so they cannot disagree.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, Literal
+
+from pydantic import AwareDatetime, BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+YEARS = (2000, 2199)
+"""A date outside is a slip of the finger, and far enough from the ends of the calendar for any zone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """What may be written in a field, in the words of the organiser.
+
+    Attributes
+    ----------
+    what
+        Completes "write …".
+    example
+        A value as it is typed into the file; shown where an optional field is absent.
+    choices
+        Where there are few possible values: each as it is typed, and what it means.
+    absent
+        What it means to leave the field out.
+    """
+
+    what: str
+    example: str = ""
+    choices: Mapping[str, str] = field(default_factory=dict)
+    absent: str = ""
+
+
+def _choice(choices: Mapping[str, str], *, example: str = "", absent: str = "") -> Allowed:
+    *others, last = choices
+    return Allowed(f"{', '.join(others)} or {last}", example=example or last, choices=choices, absent=absent)
+
+
+def show(value: object) -> str:
+    """A value as an organiser knows it from the file, cut to a length that fits into a message."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return '"' + (value if len(value) <= 60 else value[:59] + "…").replace("\n", "\\n") + '"'
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, list | tuple):
+        return "a list" if value else "an empty list"
+    if isinstance(value, Mapping):
+        return "a table"
+    if isinstance(value, Decimal) and not value.is_finite():
+        return "nan" if value.is_nan() else "inf" if value > 0 else "-inf"
+    try:
+        text = str(value)
+    except ValueError:  # Python refuses to print an integer of thousands of digits
+        return "a number of thousands of digits"
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def plain(message: str) -> PydanticCustomError:
+    """A problem in our own words; they travel as a parameter, as braces in them would be taken for placeholders."""
+    return PydanticCustomError("plain", "{message}", {"message": message})
+
+
+def _moment(value: object) -> object:
+    """A date and time on the world's clock, or what it lacks; nothing is guessed."""
+    moment = value
+    if isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            return value
+    if isinstance(moment, date) and not isinstance(moment, datetime):
+        raise plain(f"{show(value)} has no time and no zone; write for example {moment.isoformat()}T23:59:59+02:00")
+    if not isinstance(moment, datetime):
+        return value
+    offset = moment.utcoffset()
+    if offset is None:
+        raise plain(
+            f"{show(value)} has no zone, so it is another moment for every team; "
+            f"add the difference to UTC, for example {moment.isoformat()}+02:00"
+        )
+    if not YEARS[0] <= moment.year <= YEARS[1]:
+        raise plain(f"{show(value)} is not in the years {YEARS[0]} to {YEARS[1]}")
+    # A named zone becomes the offset it has at this moment, which is what a file can hold; one with odd seconds
+    # (local times of the nineteenth century) has no such offset and becomes UTC.
+    whole = offset % timedelta(minutes=1) == timedelta()
+    return moment.astimezone(timezone(offset) if whole else UTC)
+
+
+def _amount(value: object) -> object:
+    """A decimal number exactly as it was written; a float as Python prints it, which is how it was written."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return value
+    try:
+        return Decimal(repr(value) if isinstance(value, float) else value)
+    except InvalidOperation:
+        return value
+
+
+def _missing(value: object) -> object:
+    """A number or one of two words; checked here, as a union would report a problem once per member."""
+    if value is None or value in ("worst", "disqualify"):
+        return value
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        try:
+            number = float(value)
+        except (OverflowError, ValueError):
+            number = math.inf
+        if math.isfinite(number):
+            return number
+    raise PydanticCustomError("not_allowed", "not a policy for missing cases")
+
+
+_COUNT = "a whole number, 1 or more"
+
+# A pattern also makes pydantic refuse text that is no Unicode, which no file could hold.
+Name = Annotated[
+    str,
+    Field(pattern=r"^[a-z][a-z0-9_-]*$"),
+    Allowed('lower-case letters, digits, - and _ in quotes, beginning with a letter, such as "test"', example='"test"'),
+]
+Text = Annotated[str, Field(pattern=r"\S"), Allowed("a text in quotes that is not empty", example='"Test phase"')]
+TextOrNone = Annotated[str, Field(pattern=r"^"), Allowed('a text in quotes, or ""')]
+Url = Annotated[
+    str,
+    Field(pattern=r"^(https?://\S+)?$"),
+    Allowed('an address in quotes that begins with https:// or http://, or ""'),
+]
+Names = Annotated[
+    tuple[Text, ...],
+    Field(strict=False),  # a strict tuple would refuse the list that a file holds
+    Allowed('names in quotes between brackets, such as ["University Hospital", "Institute of Physics"], or []'),
+]
+Place = Annotated[int, Field(ge=1), Allowed(_COUNT, example="1")]
+Quota = Annotated[int | None, Field(ge=1), Allowed(_COUNT, example="5", absent="there is no limit")]
+Announced = Annotated[int | None, Field(ge=1), Allowed(_COUNT, example="10", absent="all are")]
+Currency = Annotated[
+    str, Field(pattern=r"^[A-Z]{3}$"), Allowed('three capitals in quotes, such as "EUR" or "CHF"', example='"EUR"')
+]
+Moment = Annotated[
+    AwareDatetime,
+    BeforeValidator(_moment),
+    Allowed(
+        "a date and time with its difference to UTC, such as 2020-09-10T23:59:59+02:00",
+        example="2020-09-10T23:59:59+02:00",
+    ),
+]
+Amount = Annotated[
+    Decimal,
+    BeforeValidator(_amount),
+    Field(ge=0, lt=10**12, decimal_places=3),
+    Allowed("a number, 0 or more, with at most three decimals, such as 500 or 499.50", example="500"),
+]
+MissingPolicy = Annotated[
+    float | Literal["worst", "disqualify"] | None,
+    BeforeValidator(_missing),
+    _choice(
+        {
+            "a number": "the case counts as this value, for example 0",
+            '"worst"': "the case counts as the worst value that the metric has",
+            '"disqualify"': "the submission stands on no board",
+        },
+        example="0",
+        absent="each board keeps the rule of the challenge",
+    ),
+]
+GridPolicy = Annotated[
+    Literal["refuse", "resample", "trust-index"],
+    _choice(
+        {
+            '"refuse"': "it cannot be used: the case is treated as if it were missing, and the team is told why",
+            '"resample"': "it is brought onto the grid of the reference, and the result says so",
+            '"trust-index"': "voxels are compared by their place in the array, not by where they lie in millimetres",
+        }
+    ),
+]
+TiesPolicy = Annotated[
+    Literal["min", "average", "dense"] | None,
+    _choice(
+        {
+            '"min"': "all get the best of the ranks they take up: 1, 2, 2, 4",
+            '"average"': "all get the mean of the ranks they take up: 1, 2.5, 2.5, 4",
+            '"dense"': "all get the same rank, and the next rank follows: 1, 2, 2, 3",
+        },
+        example='"min"',
+        absent="each board keeps the rule of the challenge",
+    ),
+]
+OrganisersPolicy = Annotated[
+    Literal["unlisted", "unranked"],
+    _choice({'"unlisted"': "they stand on no board", '"unranked"': "they stand on the board, without a rank"}),
+]
+Counts = Annotated[
+    Literal["last", "best"],
+    _choice({'"last"': "the last one of the phase", '"best"': "the one with the best score on the board"}),
+]
+Visibility = Annotated[
+    Literal["public", "hidden", "own"],
+    _choice(
+        {
+            '"public"': "everybody sees the board at once",
+            '"hidden"': "nobody but the organisers sees it",
+            '"own"': "a team sees its own row",
+        }
+    ),
+]

@@ -1,0 +1,26 @@
+"""Cases × a submission → scores, on any `concurrent.futures.Executor`."""
+
+from isocenter.evaluation._case import CaseResult
+from isocenter.evaluation._challenge import Case, Challenge, Score
+from isocenter.evaluation._cohort import Cohort, CohortError, open_cohort
+from isocenter.evaluation._registry import UnknownChallengeError, challenge_names, load_challenge
+from isocenter.evaluation._run import Evaluation, check, evaluate
+from isocenter.evaluation._workers import available_cores, worker_pool
+
+__all__ = [
+    "Case",
+    "CaseResult",
+    "Challenge",
+    "Cohort",
+    "CohortError",
+    "Evaluation",
+    "Score",
+    "UnknownChallengeError",
+    "available_cores",
+    "challenge_names",
+    "check",
+    "evaluate",
+    "load_challenge",
+    "open_cohort",
+    "worker_pool",
+]

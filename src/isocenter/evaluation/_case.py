@@ -1,0 +1,150 @@
+"""One case of one submission: read, check, measure. This is what runs in a worker."""
+
+from __future__ import annotations
+
+import math
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from isocenter.evaluation._cache import prepared
+from isocenter.evaluation._challenge import Case, Challenge, Score
+from isocenter.evaluation._cohort import CohortCase
+from isocenter.metrics import catalogue
+from isocenter.submissions import GridPolicy, Problem
+from isocenter.volumes import File, digest
+
+
+@dataclass(frozen=True, slots=True)
+class CaseTask:
+    """All that a worker needs to measure one case; it travels to another process or machine."""
+
+    challenge: Challenge
+    case: CohortCase
+    output: Mapping[str, File]
+    grid: GridPolicy
+    code: str
+    cache: Path | None
+
+    def key(self) -> dict[str, Any]:
+        """What the result depends on, by content: the same key, the same result."""
+        return {
+            "case": self.case.name,
+            "weight": self.case.weight,
+            "challenge": self.challenge.name,
+            "code": self.code,
+            "grid": self.grid,
+            "reference": {slot: digest(file) for slot, file in sorted(self.case.files.items())},
+            "output": {slot: _digest(file) for slot, file in sorted(self.output.items())},
+        }
+
+
+def _digest(file: File) -> str:
+    """The hash of a file, or that it has none: an output that cannot be read is still an output."""
+    try:
+        return digest(file)
+    except OSError:
+        return "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """What came out for one case: its scores, or why there are none."""
+
+    case: str
+    state: Literal["measured", "missing", "failed"]
+    scores: tuple[Score, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    key: Mapping[str, Any] | None = None
+
+
+def check_case(task: CaseTask) -> CaseResult:
+    """Read and check the outputs of a case without measuring them."""
+    _, result = _read_output(task)
+    return result
+
+
+def measure_case(task: CaseTask) -> CaseResult:
+    """Measure a case. Whatever goes wrong is in the result, so that one case never sinks the others."""
+    try:
+        key = task.key()
+        output, result = _read_output(task)
+        if result.state != "measured":
+            return CaseResult(result.case, result.state, (), result.problems, key)
+        reference = prepared(task.cache, _cache_key(task, key), lambda: _prepare(task))
+        scores = [_checked(score, task.challenge) for score in task.challenge.measure(reference, output)]
+        return CaseResult(result.case, "measured", (*result.scores, *scores), result.problems, key)
+    except Exception as error:
+        return failed(task.case.name, _explain(error))
+
+
+def failed(case: str, reason: str) -> CaseResult:
+    """The result of a case that could not be measured."""
+    return CaseResult(case, "failed", (), (Problem("unusable", reason, case=case),))
+
+
+def _read_output(task: CaseTask) -> tuple[dict[str, Any], CaseResult]:
+    """What the submission holds for the case, and a result without measurements that says how it was read."""
+    values: dict[str, Any] = {}
+    problems: list[Problem] = []
+    observations: list[Score] = []
+    broken = False
+    for slot, spec in task.challenge.output.items():
+        file = task.output.get(slot)
+        if file is None:
+            continue
+        grid = task.case.grids.get(spec.grid_of) if spec.grid_of else None
+        try:
+            reading = spec.read(file, grid=grid, policy=task.grid)
+        except (ValueError, OSError) as error:
+            problems.append(Problem("unusable", str(error), case=task.case.name, file=file.name))
+            broken = True
+            continue
+        values[slot] = reading.value
+        problems += reading.problems(case=task.case.name, file=file.name)
+        observations += [Score(metric, value) for metric, value in reading.observations]
+    state: Literal["measured", "missing", "failed"] = "measured"
+    if len(values) < len(task.challenge.output):
+        state = "failed" if broken else "missing"
+    return values, CaseResult(task.case.name, state, tuple(observations), tuple(problems))
+
+
+def _prepare(task: CaseTask) -> Any:
+    try:
+        read = {
+            slot: spec.read(task.case.files[slot], grid=None, policy="refuse").value
+            for slot, spec in task.challenge.reference.items()
+        }
+    except (ValueError, OSError) as error:
+        msg = f"the reference of this case is unusable: {error}"
+        raise ValueError(msg) from error
+    return task.challenge.prepare(Case(task.case.name, read))
+
+
+def _cache_key(task: CaseTask, key: Mapping[str, Any]) -> tuple[str, ...]:
+    return (task.challenge.name, task.code, task.case.name, *(f"{s}={d}" for s, d in key["reference"].items()))
+
+
+def _checked(score: Score, challenge: Challenge) -> Score:
+    """A score that the table will take: declared, a float, possible; NaN means undefined and is None."""
+    score = Score(*score)
+    if score.metric not in challenge.metrics:
+        msg = f"measure yielded {score.metric!r}, which the challenge does not declare ({', '.join(challenge.metrics)})"
+        raise ValueError(msg)
+    if score.value is None or math.isnan(score.value):
+        return Score(score.metric, None, score.part)
+    metric = catalogue.get(score.metric)
+    if not metric.admits(float(score.value)):
+        msg = f"measure yielded {score.metric} = {score.value}, outside of {list(metric.bounds)}"
+        raise ValueError(msg)
+    return Score(score.metric, float(score.value), score.part)
+
+
+def _explain(error: Exception) -> str:
+    """The reason of a failure; of an unforeseen one also its place, for whoever wrote the code."""
+    if isinstance(error, ValueError | OSError):
+        return str(error)
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} ({Path(place.filename).name}, line {place.lineno})"

@@ -1,0 +1,103 @@
+"""The challenge: what a case is, what a submission must hold, what is measured and how it is ranked.
+
+A challenge is one frozen object made at the end of one module. Everything that differs between challenges is in that
+module; everything that does not is elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from isocenter.metrics import catalogue
+from isocenter.ranking import Participation, Rule
+from isocenter.submissions import FileSpec
+
+Reference = Any
+"""What `prepare` made of a case: whatever `measure` wants to find ready. It is pickled into a cache."""
+
+
+class Score(NamedTuple):
+    """One number that `measure` found: a metric of the catalogue, its value, and what within the case it is about.
+
+    A metric that is undefined for the case has the value None.
+    """
+
+    metric: str
+    value: float | None
+    part: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One case of the cohort with its reference, as the challenge's readers read it."""
+
+    name: str
+    reference: Mapping[str, Any]
+
+
+def as_read(case: Case) -> Mapping[str, Any]:
+    """Prepare nothing: `measure` gets the reference as it was read."""
+    return case.reference
+
+
+@dataclass(frozen=True, kw_only=True)
+class Challenge:
+    """A challenge as code.
+
+    Attributes
+    ----------
+    name
+        Short, lower case, as typed on the command line and named in the entry point.
+    title
+        As people call it.
+    reference, output
+        The files of a case: in the organisers' folder, and in what a team submits. Each has a name by which
+        `prepare` and `measure` find what was read from it.
+    metrics
+        The metrics that `measure` yields, by their names in the catalogue. A case without a usable output gets a row
+        without a value for each.
+    measure
+        ``measure(reference, output)`` yields the scores of one case. `reference` is what `prepare` returned, `output`
+        what was read from the submission, by the names in `output`. It sees no files and no teams.
+    prepare
+        ``prepare(case)`` does once what every submission needs of the reference. Its result is cached on disk by the
+        content of the reference files and of the code.
+    boards
+        Ranking rules by board name; the first is the main one.
+    participation
+        Quota, which submission counts, and what becomes of the organisers' own.
+    edition
+        What `isocenter init` writes into a new challenge.toml: title, phases and whatever else the edition model
+        knows, as TOML values.
+    """
+
+    name: str
+    title: str
+    reference: Mapping[str, FileSpec]
+    output: Mapping[str, FileSpec]
+    metrics: tuple[str, ...]
+    measure: Callable[[Any, Mapping[str, Any]], Iterable[Score]]
+    boards: Mapping[str, Rule]
+    prepare: Callable[[Case], Reference] = as_read
+    participation: Participation = Participation()
+    edition: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z][a-z0-9_-]*", self.name):
+            msg = f"a challenge is named in lower-case letters, digits, - and _, not {self.name!r}"
+            raise ValueError(msg)
+        for what in ("reference", "output", "metrics", "boards"):
+            if not getattr(self, what):
+                msg = f"challenge {self.name!r} has no {what}"
+                raise ValueError(msg)
+        for metric in (*self.metrics, *(rule.metric for rule in self.boards.values())):
+            catalogue.get(metric)
+        for slot, spec in self.output.items():
+            if spec.grid_of is not None and spec.grid_of not in self.reference:
+                msg = (
+                    f"challenge {self.name!r}: output {slot!r} lies on the grid of {spec.grid_of!r}, no such reference"
+                )
+                raise ValueError(msg)

@@ -1,0 +1,125 @@
+"""The cohort: the cases of a challenge, found in the organisers' folder or zip.
+
+Its files tell the cases: with a pattern ``{case}`` and the ending .nii.gz, CHUV001.nii.gz is case CHUV001. A table
+`cases.csv` beside them may list the cases in a column `case`, and give them sampling weights in a column `weight`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from isocenter.evaluation._challenge import Challenge
+from isocenter.submissions import FileSpec, Listing, Problem, list_files, match, report
+from isocenter.volumes import File, Grid, VolumeError, read_header, suffix_of
+
+MANIFEST = "cases.csv"
+
+
+class CohortError(ValueError):
+    """A reference that cannot be scored against; the message lists everything that is wrong with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CohortCase:
+    """One case: its reference files by name, the grids of those that are volumes, its sampling weight."""
+
+    name: str
+    files: Mapping[str, File]
+    grids: Mapping[str, Grid]
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cohort:
+    """All cases, in the order of their names."""
+
+    name: str
+    cases: tuple[CohortCase, ...]
+
+
+def open_cohort(challenge: Challenge, path: str | os.PathLike[str]) -> Cohort:
+    """Find the cases of a challenge and read their geometry, not their voxels."""
+    listing = list_files(path, trusted=True)
+    weights, problems = _manifest(listing)
+    names = _case_names(listing, challenge.reference)
+    if weights is not None:
+        problems += [
+            Problem("refused", f"listed in {MANIFEST}, but has no file", case=n) for n in weights if n not in names
+        ]
+        problems += [
+            Problem("refused", f"has a file, but is not listed in {MANIFEST}", case=n)
+            for n in names
+            if n not in weights
+        ]
+    if not names:
+        expected = ", ".join(spec.name("<case>", spec.suffixes[0]) for spec in challenge.reference.values())
+        problems.append(Problem("refused", f"holds no case; expected files named {expected}", file=listing.name))
+    found = match(listing, challenge.reference, cases=names)
+    problems += [p for p in (*listing.problems, *found.problems) if p.severity in ("refused", "unusable", "missing")]
+    cases = []
+    for name in names:
+        grids = {}
+        for slot, file in found.files[name].items():
+            try:
+                if suffix_of(file.name):
+                    grids[slot] = read_header(file).grid
+            except (VolumeError, OSError) as error:
+                problems.append(Problem("unusable", str(error), case=name, file=file.name))
+        cases.append(CohortCase(name, found.files[name], grids, (weights or {}).get(name, 1.0)))
+    if problems:
+        msg = f"{challenge.name}: the reference {Path(path)} cannot be used:\n{report(dict.fromkeys(problems))}"
+        raise CohortError(msg)
+    return Cohort(listing.name, tuple(cases))
+
+
+def _case_names(listing: Listing, specs: Mapping[str, FileSpec]) -> list[str]:
+    """Cases as the names of the first reference file tell them."""
+    spec = next(iter(specs.values()))
+    names = set()
+    for suffix in spec.suffixes:
+        before, _, after = spec.name("\0", suffix).partition("\0")
+        pattern = re.compile(rf"(?:[^/]+/)?{re.escape(before)}([^/]+){re.escape(after)}")
+        plain = re.compile(rf"{re.escape(before)}([^/]+){re.escape(after)}")
+        matches = [plain.fullmatch(entry.name) for entry in listing.entries]
+        if not any(matches):
+            matches = [pattern.fullmatch(entry.name) for entry in listing.entries]
+        names |= {found[1] for found in matches if found and not found[1].startswith(".")}
+    return sorted(names)
+
+
+def _manifest(listing: Listing) -> tuple[dict[str, float] | None, list[Problem]]:
+    """Weights by case from cases.csv; None if there is no such file."""
+    entry = next((entry for entry in listing.entries if entry.name.rpartition("/")[2] == MANIFEST), None)
+    if entry is None:
+        return None, []
+    with entry.file.open() as stream:
+        text = stream.read().decode("utf-8-sig", "replace")
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    weights: dict[str, float] = {}
+    problems = []
+    for line, row in enumerate(rows, start=2):
+        case = (row.get("case") or "").strip()
+        try:
+            weight = float(row.get("weight") or 1.0)
+        except ValueError:
+            weight = math.nan
+        if not case:
+            problems.append(Problem("refused", f"line {line} names no case (column `case`)", file=MANIFEST))
+        elif case in weights:
+            problems.append(Problem("refused", f"line {line} lists the case again", case=case, file=MANIFEST))
+        elif not 0 < weight < math.inf:
+            problems.append(
+                Problem(
+                    "refused", f"line {line}: weight {row['weight']!r} is no positive number", case=case, file=MANIFEST
+                )
+            )
+        else:
+            weights[case] = weight
+    return weights, problems

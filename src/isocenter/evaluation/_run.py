@@ -1,0 +1,195 @@
+"""A submission against a cohort: check it, measure it, and say what came out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import Executor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from isocenter import __version__
+from isocenter.evaluation._cache import cache_folder, prune
+from isocenter.evaluation._case import CaseResult, CaseTask, check_case, measure_case
+from isocenter.evaluation._challenge import Challenge
+from isocenter.evaluation._code import fingerprint
+from isocenter.evaluation._cohort import Cohort, open_cohort
+from isocenter.evaluation._journal import Journal
+from isocenter.evaluation._workers import run_all
+from isocenter.scores import Row, frame
+from isocenter.submissions import GridPolicy, Listing, Problem, SubmissionRefused, list_files, match
+
+Progress = Callable[[int, int, str], None]
+"""Called with (cases done, cases in all, the case just done)."""
+
+# What a volume of the reference's size can need at most: 16 bytes a voxel, and room for headers.
+_BYTES_PER_VOXEL = 16
+_BYTES_PER_FILE = 1 << 24
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The scores of a submission, what was found on the way, and a record of how they were made."""
+
+    scores: pl.DataFrame
+    problems: tuple[Problem, ...]
+    record: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is to be measured: every case of the cohort with the files that the submission has for it."""
+
+    name: str
+    tasks: tuple[CaseTask, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def refused(self) -> bool:
+        return any(problem.severity == "refused" for problem in self.problems)
+
+
+def check(
+    challenge: Challenge,
+    *,
+    reference: str | os.PathLike[str],
+    submission: str | os.PathLike[str],
+    grid: GridPolicy = "refuse",
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> tuple[Problem, ...]:
+    """Everything that is wrong with a submission, without scoring it or changing anything."""
+    plan = _plan(challenge, open_cohort(challenge, reference), list_files(submission), grid=grid)
+    if plan.refused:
+        return _in_order(plan.problems)
+    results = _finish(plan, run_all(check_case, plan.tasks, executor), progress)
+    return _in_order(plan.problems, (problem for result in results for problem in result.problems))
+
+
+def evaluate(
+    challenge: Challenge,
+    *,
+    reference: str | os.PathLike[str],
+    submission: str | os.PathLike[str],
+    grid: GridPolicy = "refuse",
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    journal: Path | None = None,
+) -> Evaluation:
+    """Score a submission: the same check first, then every case that passes it.
+
+    Raises `SubmissionRefused` if the submission as a whole cannot be used; a case that cannot is in the table without
+    values, and in `problems` with the reason.
+
+    Parameters
+    ----------
+    journal
+        Where finished cases are kept, so that a run that was stopped continues. It is for the caller to remove it
+        once the result is safe: `Path.unlink`.
+    """
+    cohort = open_cohort(challenge, reference)
+    plan = _plan(challenge, cohort, list_files(submission), grid=grid)
+    if plan.refused:
+        raise SubmissionRefused(plan.name, _in_order(plan.problems))
+    prune(cache_folder())
+    kept = Journal(journal)
+    before = [
+        result
+        for task in plan.tasks
+        if task.case.name in kept and (result := kept.find(task.case.name, task.key())) is not None
+    ]
+    known = {result.case for result in before}
+    rest = [task for task in plan.tasks if task.case.name not in known]
+
+    def fresh() -> Iterable[CaseResult]:
+        yield from before
+        for result in run_all(measure_case, rest, executor):
+            kept.add(result)
+            yield result
+
+    results = _finish(plan, fresh(), progress)
+    problems = _in_order(plan.problems, (problem for result in results for problem in result.problems))
+    return Evaluation(_table(challenge, cohort, results), problems, _record(plan, results))
+
+
+def _plan(challenge: Challenge, cohort: Cohort, listing: Listing, *, grid: GridPolicy) -> _Plan:
+    found = match(listing, challenge.output, cases=[case.name for case in cohort.cases])
+    problems = (*listing.problems, *_too_large(challenge, cohort, listing), *found.problems)
+    code, cache = fingerprint(challenge), cache_folder()
+    tasks = tuple(CaseTask(challenge, case, found.files[case.name], grid, code, cache) for case in cohort.cases)
+    return _Plan(listing.name, tasks, problems)
+
+
+def _too_large(challenge: Challenge, cohort: Cohort, listing: Listing) -> list[Problem]:
+    """A submission far larger than any answer could be: a bomb, or not an answer."""
+    voxels = sum(max((grid.voxels for grid in case.grids.values()), default=0) for case in cohort.cases)
+    files = (1 + len(cohort.cases)) * len(challenge.output)
+    limit = _BYTES_PER_VOXEL * voxels * len(challenge.output) + _BYTES_PER_FILE * files
+    if listing.size <= limit:
+        return []
+    largest = max(listing.entries, key=lambda entry: entry.size)
+    message = (
+        f"{listing.size / 1e6:,.0f} MB when unpacked, of which {largest.name} has {largest.size / 1e6:,.0f}; "
+        f"an answer to {len(cohort.cases)} cases has at most {limit / 1e6:,.0f} MB"
+    )
+    return [Problem("refused", message, file=listing.name)]
+
+
+def _finish(plan: _Plan, results: Iterable[CaseResult], progress: Progress | None) -> list[CaseResult]:
+    """Results in the order of the cohort, reported as they come."""
+    done: dict[str, CaseResult] = {}
+    for result in results:
+        done[result.case] = result
+        if progress is not None:
+            progress(len(done), len(plan.tasks), result.case)
+    return [_with_state(done[task.case.name], plan) for task in plan.tasks]
+
+
+def _with_state(result: CaseResult, plan: _Plan) -> CaseResult:
+    """A case whose file was refused by its name or kind has nothing to read, but failed rather than be missing."""
+    spoilt = any(p.case == result.case and p.severity == "unusable" for p in plan.problems)
+    if result.state == "missing" and spoilt:
+        return CaseResult(result.case, "failed", result.scores, result.problems, result.key)
+    return result
+
+
+def _in_order(*groups: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Worst first, then by case; each problem once."""
+    weight = {"refused": 0, "unusable": 1, "missing": 2, "warning": 3, "note": 4}
+    problems = dict.fromkeys(problem for group in groups for problem in group)
+    return tuple(sorted(problems, key=lambda p: (weight[p.severity], p.case, p.file, p.message)))
+
+
+def _table(challenge: Challenge, cohort: Cohort, results: list[CaseResult]) -> pl.DataFrame:
+    rows = []
+    for case, result in zip(cohort.cases, results, strict=True):
+        scores: list[tuple[str, str, float | None]] = [(s.part, s.metric, s.value) for s in result.scores]
+        if result.state != "measured":
+            scores = [("", metric, None) for metric in challenge.metrics] + [("", result.state, 1.0)]
+        rows += [Row(case.name, part, metric, value, case.weight) for part, metric, value in scores]
+    return frame(rows)
+
+
+def _record(plan: _Plan, results: list[CaseResult]) -> dict[str, Any]:
+    """What made the table: nothing that differs between two runs on the same content."""
+    # The result of a case whose worker died has no key; the table must still say what it was made from.
+    keys = [result.key or task.key() for task, result in zip(plan.tasks, results, strict=True)]
+    states = [result.state for result in results]
+    return {
+        "challenge": keys[0]["challenge"],
+        "isocenter": __version__,
+        "policies": {"grid": keys[0]["grid"]},
+        "reference": _hash({key["case"]: key["reference"] for key in keys}),
+        "submission": _hash({key["case"]: key["output"] for key in keys}),
+        "cases": {state: states.count(state) for state in ("measured", "missing", "failed")},
+        "problems": [asdict(problem) for result in results for problem in result.problems],
+    }
+
+
+def _hash(content: Any) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

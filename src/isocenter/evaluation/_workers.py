@@ -1,0 +1,68 @@
+"""Running cases on an executor, and surviving the death of a worker."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+
+from isocenter.evaluation._case import CaseResult, CaseTask, failed
+
+Work = Callable[[CaseTask], CaseResult]
+
+
+def worker_pool(workers: int) -> ProcessPoolExecutor:
+    """A pool of fresh processes; interrupting the program stops them through their parent, without tracebacks."""
+    # Forking a process that runs threads (polars does) may copy a held lock and hang.
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts)
+
+
+def available_cores() -> int:
+    """How many cores this process may use."""
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def run_all(work: Work, tasks: Sequence[CaseTask], executor: Executor | None) -> Iterator[CaseResult]:
+    """Do the work for all tasks, in whatever order they finish; here if there is no executor.
+
+    A task whose worker died (killed for its memory, say) is tried once more, alone in a new process: a dead worker
+    costs a retry, and a case that kills its worker costs only itself.
+    """
+    if executor is None:
+        yield from map(work, tasks)
+        return
+    futures: dict[Future[CaseResult], CaseTask] = {}
+    lost: list[CaseTask] = []
+    try:
+        for task in tasks:
+            try:
+                futures[executor.submit(work, task)] = task
+            except RuntimeError:  # the pool broke while it was being filled
+                lost.append(task)
+        for future in as_completed(futures):
+            try:
+                yield future.result()
+            except Exception:
+                lost.append(futures[future])
+    except BaseException:
+        for future in futures:
+            future.cancel()
+        raise
+    for task in sorted(lost, key=lambda task: task.case.name):
+        yield _alone(work, task)
+
+
+def _alone(work: Work, task: CaseTask) -> CaseResult:
+    with worker_pool(1) as pool:
+        try:
+            return pool.submit(work, task).result()
+        except Exception as error:
+            return failed(task.case.name, f"its worker process died twice: {type(error).__name__}: {error}")
+
+
+def _ignore_interrupts() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

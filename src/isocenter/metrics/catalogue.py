@@ -1,0 +1,102 @@
+"""The metric catalogue: the only home of a metric's unit, direction, bounds and decimals.
+
+A ranking asks here whether more is better; a table asks how many decimals to print; a reader of scores asks whether a
+value is possible at all. A challenge in another package adds its own metric once, when its module is imported::
+
+    VOLUME_ERROR = register(Metric("volume_error", unit="ml", better="lower", bounds=(0, math.inf), decimals=1,
+                                   text="absolute difference of the two volumes"))
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ["Metric", "get", "names", "register"]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What a number in the score table means.
+
+    Attributes
+    ----------
+    name
+        As it stands in the `metric` column.
+    unit
+        "" for a pure number, otherwise "mm", "Gy", "s", …
+    better
+        "higher", "lower", or "neither" for an observation that is never ranked.
+    bounds
+        The smallest and the largest possible value, both included.
+    decimals
+        How many decimals a table shows; ranking never rounds to them unless its rule says so.
+    text
+        One line for a reader who does not know the metric.
+    """
+
+    name: str
+    unit: str
+    better: Literal["higher", "lower", "neither"]
+    bounds: tuple[float, float]
+    decimals: int
+    text: str
+
+    @property
+    def arrow(self) -> str:
+        """The direction as a table heading shows it."""
+        return {"higher": "↑", "lower": "↓", "neither": ""}[self.better]
+
+    @property
+    def worst(self) -> float:
+        """The worst possible value; infinite where the metric has no such bound."""
+        low, high = self.bounds
+        return low if self.better == "higher" else high
+
+    def admits(self, value: float) -> bool:
+        """Whether `value` is possible; NaN never is."""
+        return self.bounds[0] <= value <= self.bounds[1]
+
+    def show(self, value: float | None) -> str:
+        """The value as a table prints it, with "–" for what could not be measured."""
+        return "–" if value is None or math.isnan(value) else f"{value:.{self.decimals}f}"
+
+
+_catalogue: dict[str, Metric] = {}
+
+
+def register(metric: Metric) -> Metric:
+    """Add a metric; the same definition twice is harmless, two definitions of one name are an error."""
+    known = _catalogue.setdefault(metric.name, metric)
+    if known != metric:
+        msg = f"metric {metric.name!r} is already in the catalogue with another definition: {known}"
+        raise ValueError(msg)
+    return metric
+
+
+def get(name: str) -> Metric:
+    """Look a metric up by its name in the score table."""
+    try:
+        return _catalogue[name]
+    except KeyError:
+        msg = f"unknown metric {name!r}; the catalogue has {', '.join(sorted(_catalogue))}"
+        raise KeyError(msg) from None
+
+
+def names() -> list[str]:
+    """All metrics known now, in alphabetical order."""
+    return sorted(_catalogue)
+
+
+DICE = register(Metric("dice", "", "higher", (0.0, 1.0), 4, "Dice similarity coefficient of the two masks"))
+
+# Observations: how a case came to its scores. They stand beside the scores and are never ranked.
+MISSING = register(Metric("missing", "", "neither", (1.0, 1.0), 0, "the submission holds no output for the case"))
+FAILED = register(Metric("failed", "", "neither", (1.0, 1.0), 0, "the output is there but could not be measured"))
+RESAMPLED = register(
+    Metric("resampled", "mm", "neither", (0.0, math.inf), 2, "output resampled by policy; corners were this far off")
+)
+INDEX_TRUSTED = register(
+    Metric("index_trusted", "mm", "neither", (0.0, math.inf), 2, "output compared by index; corners were this far off")
+)

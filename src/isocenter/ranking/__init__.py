@@ -1,0 +1,23 @@
+"""Scores in, ranks out: pure functions of the score table that never open an image."""
+
+from isocenter.ranking._board import Board, BoardRow
+from isocenter.ranking._entry import Participation, Role, counting
+from isocenter.ranking._missing import Disqualify, FixedValue, Missing, WorstPossible
+from isocenter.ranking._rules import MeanThenRank, Rule
+from isocenter.ranking._ties import Ties, rank_values
+
+__all__ = [
+    "Board",
+    "BoardRow",
+    "Disqualify",
+    "FixedValue",
+    "MeanThenRank",
+    "Missing",
+    "Participation",
+    "Role",
+    "Rule",
+    "Ties",
+    "WorstPossible",
+    "counting",
+    "rank_values",
+]

@@ -1,0 +1,99 @@
+"""A leaderboard: rows in order, as a table, as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from isocenter.metrics import catalogue
+from isocenter.ranking._entry import Role
+
+
+@dataclass(frozen=True, slots=True)
+class BoardRow:
+    """One competitor on one board.
+
+    Attributes
+    ----------
+    rank
+        1 is best; None for rows that do not compete and for the disqualified.
+    score
+        What decides; None if the submission was disqualified.
+    cases, missing, failed
+        The size of the cohort, and how many of its cases had no output, or one that could not be measured.
+    """
+
+    submission: str
+    score: float | None
+    rank: float | None
+    role: Role
+    cases: int
+    missing: int
+    failed: int
+    disqualified: bool = False
+
+    @property
+    def place(self) -> str:
+        """The rank as a table prints it: "1", "2.5", or "–" for a row without one."""
+        return "–" if self.rank is None else f"{self.rank:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """One ranking: a pure function of the score table and a rule.
+
+    Looks like a mapping from submission to its row, in the order of the table; `unlisted` holds what takes part
+    without being shown (organisers where the challenge says so, the disqualified), so that nothing is lost and
+    nothing leaks: `rows`, `to_json` and printing leave it out.
+    """
+
+    name: str
+    metric: str
+    rule: str
+    rows: tuple[BoardRow, ...]
+    unlisted: tuple[BoardRow, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, submission: str) -> BoardRow:
+        for row in (*self.rows, *self.unlisted):
+            if row.submission == submission:
+                return row
+        raise KeyError(submission)
+
+    def __iter__(self) -> Iterator[BoardRow]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What may be published, as JSON values."""
+        metric = catalogue.get(self.metric)
+        return {
+            "board": self.name,
+            "metric": {"name": metric.name, "unit": metric.unit, "better": metric.better, "decimals": metric.decimals},
+            "rule": self.rule,
+            "rows": [asdict(row) | {"rank": _whole(row.rank)} for row in self.rows],
+            "notes": list(self.notes),
+        }
+
+    def to_json(self) -> str:
+        """The board as a JSON text that is the same for the same board."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False) + "\n"
+
+    def __str__(self) -> str:
+        metric = catalogue.get(self.metric)
+        width = max([len(row.submission) for row in self.rows] + [10])
+        lines = [f"{'rank':>4}  {'submission':<{width}}  {self.metric} {metric.arrow}  missing"]
+        column = len(self.metric) + 2
+        for row in self.rows:
+            score = metric.show(row.score)
+            lines.append(f"{row.place:>4}  {row.submission:<{width}}  {score:>{column}}  {row.missing:>7}")
+        return "\n".join(lines)
+
+
+def _whole(rank: float | None) -> float | None:
+    """1 rather than 1.0; shared ranks such as 2.5 as they are."""
+    return int(rank) if rank is not None and rank == int(rank) else rank

@@ -1,0 +1,154 @@
+"""A leaderboard as one HTML file that needs nothing else: no network, no script, no font."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import jinja2
+import polars as pl
+
+from isocenter.metrics import Metric, catalogue
+from isocenter.ranking import Board
+from isocenter.report import _cases, _plot
+from isocenter.report._scale import Axis, axis_for, label_of
+
+# What no HTML file may hold as a character: control characters, and halves of characters, which have no UTF-8.
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+_WORDS = {"missing": "no output", "failed": "unusable", "undefined": "undefined"}
+
+
+def leaderboard_page(
+    title: str,
+    board: Board,
+    scores: pl.DataFrame,
+    *,
+    record: Mapping[str, Any] | None = None,
+    subtitle: str = "",
+) -> str:
+    """The page of a board: the table, the cases of each team, the difficulty of each case, and all numbers.
+
+    Parameters
+    ----------
+    title, subtitle
+        Of the challenge, and of the phase or stream.
+    scores
+        The score table behind the board, with its `submission` column, one submission per team. Only what the board
+        lists is shown; nothing of any other submission is in the page, not even in its data.
+    record
+        How the board was made (versions, hashes, policies), shown at the end. Entries that name a submission which
+        the board does not list are left out.
+
+    Returns
+    -------
+    str
+        The same text for the same input: the page carries no date of its own.
+    """
+    metric = catalogue.get(board.metric)
+    cases = _cases.collect(board, scores)
+    strips = _cases.strips(board, cases)
+    spreads = _cases.spreads(board, cases, better=metric.better)
+    values = [value for strip in strips for _, value in strip.values]
+    axis = axis_for(metric, values + [row.score for row in board.rows if row.score is not None])
+    text = _template().render(
+        title=title,
+        subtitle=subtitle,
+        board=board,
+        metric=metric,
+        label=label_of(metric),
+        rows=_rows(board, metric, axis=axis),
+        size=max([row.cases for row in board.rows], default=len(cases.names)),
+        strips=_plot.strips_svg(strips, metric, axis=axis) if values else "",
+        kinds=[kind for kind in _WORDS if any(dict(strip.without)[kind] for strip in strips)],
+        few=any(0 < len(strip.values) < _plot.FEWEST_FOR_BOX for strip in strips),
+        boxes=any(len(strip.values) >= _plot.FEWEST_FOR_BOX for strip in strips),
+        spreads=_plot.spreads_svg(spreads, metric, axis=axis) if spreads else "",
+        named=_plot.NAMED if len(spreads) > _plot.ALL_NAMED else 0,
+        one_team=len(board.rows) == 1,
+        gaps=_gaps(board, cases, drawn={spread.case for spread in spreads}),
+        numbers=_numbers(board, cases, means={spread.case: spread.mean for spread in spreads}),
+        record=list(_flat(record or {}, hidden=_naming(board, scores))),
+    )
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _template() -> jinja2.Template:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("isocenter.report", "."),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("leaderboard.html.j2")
+
+
+def _rows(board: Board, metric: Metric, *, axis: Axis) -> list[dict[str, Any]]:
+    """The lines of the leaderboard."""
+    return [
+        {
+            "place": row.place,
+            "name": row.submission,
+            "long": len(row.submission) > 60,
+            "tag": "disqualified" if row.disqualified else "" if row.role == "team" else row.role,
+            "score": metric.show(row.score),
+            "mark": _plot.score_svg(row.score, axis=axis) if row.score is not None else "",
+            "missing": row.missing,
+            "failed": row.failed,
+        }
+        for row in board.rows
+    ]
+
+
+def _gaps(board: Board, cases: _cases.Cases, *, drawn: set[str]) -> list[str]:
+    """Sentences about what the plots cannot show."""
+    said = []
+    unseen = [case for case in cases.names if case not in drawn]
+    if unseen and drawn:
+        named = ", ".join(unseen[:5]) + (f" and {len(unseen) - 5} more" if len(unseen) > 5 else "")
+        said.append(f"No team has a value in {named}; not drawn.")
+    infinite = sum(cell.value is not None and not cell.drawable for cell in cases.cells.values())
+    if infinite:
+        said.append(f"{infinite} infinite {'value has' if infinite == 1 else 'values have'} no place on the axis.")
+    unnamed = max([row.cases for row in board.rows], default=0) - len(cases.names)
+    if unnamed > 0 and cases.names:
+        said.append(
+            f"{unnamed} further {'case' if unnamed == 1 else 'cases'} of the cohort have no row from these teams."
+        )
+    return said
+
+
+def _numbers(board: Board, cases: _cases.Cases, *, means: Mapping[str, float]) -> list[dict[str, Any]]:
+    """The lines of the table of all numbers: a case, the mean over the teams, and each team's value."""
+    metric = catalogue.get(board.metric)
+    lines = []
+    for case in cases.names:
+        cells = [cases.cells[row.submission, case] for row in board.rows]
+        texts = [_WORDS.get(cell.state) or metric.show(cell.value) for cell in cells]
+        shown = [{"text": text, "value": cell.state == "value"} for text, cell in zip(texts, cells, strict=True)]
+        lines.append({"case": case, "mean": metric.show(means.get(case)), "cells": shown})
+    return lines
+
+
+def _naming(board: Board, scores: pl.DataFrame) -> re.Pattern[str]:
+    """What finds, as a word of its own, the name of any submission that is known here and must not be shown."""
+    known = {str(name) for name in scores["submission"].unique()} | {row.submission for row in board.unlisted}
+    hidden = sorted(known - {row.submission for row in board.rows} - {""})
+    words = "|".join(re.escape(name) for name in hidden)
+    return re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])" if words else r"(?!)", re.IGNORECASE)
+
+
+def _flat(record: Mapping[str, Any], *, hidden: re.Pattern[str], above: str = "") -> Iterator[tuple[str, str]]:
+    """A nested record as lines of names and values, without what names a hidden submission."""
+    for key, value in record.items():
+        name = f"{above}{key}"
+        if hidden.search(str(key)):
+            continue
+        if isinstance(value, Mapping):
+            yield from _flat(value, hidden=hidden, above=f"{name} · ")
+        elif isinstance(value, (list, tuple)):
+            yield name, ", ".join(text for text in map(str, value) if not hidden.search(text))
+        elif not hidden.search(str(value)):
+            yield name, "–" if value is None else str(value)

@@ -1,0 +1,24 @@
+"""What a team sent, and whether it is what was asked for. Everything here is hostile until checked."""
+
+from isocenter.submissions._files import FileSpec, GridPolicy, ImageFile, MaskFile, Reading
+from isocenter.submissions._listing import Entry, Listing, list_files
+from isocenter.submissions._match import Match, match
+from isocenter.submissions._problem import Problem, Severity, SubmissionRefused, printable, report
+
+__all__ = [
+    "Entry",
+    "FileSpec",
+    "GridPolicy",
+    "ImageFile",
+    "Listing",
+    "MaskFile",
+    "Match",
+    "Problem",
+    "Reading",
+    "Severity",
+    "SubmissionRefused",
+    "list_files",
+    "match",
+    "printable",
+    "report",
+]

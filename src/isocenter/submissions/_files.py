@@ -1,0 +1,197 @@
+"""The files that a challenge asks for: their names, and how each kind is read and checked.
+
+A kind of file is a small frozen class with `pattern`, `suffixes` and `read`. `read` returns what was read, or raises
+`VolumeError` (any `ValueError`) with what was found and what was expected. A challenge with files of its own kind
+writes its own class; the masks and images here serve most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from isocenter.submissions._problem import Problem
+from isocenter.volumes import File, Grid, Header, LabelMap, Volume, VolumeError, read_header, read_labels, resample
+from isocenter.volumes import read as read_volume
+
+GridPolicy = Literal["refuse", "resample", "trust-index"]
+"""What happens to an output on another grid than the reference.
+
+"refuse": it is unusable. "resample": it is brought onto the reference's grid (labels by nearest neighbour, images
+linearly). "trust-index": voxel (i, j, k) is compared with voxel (i, j, k), whatever the headers say; only for equal
+shapes. The last two are recorded with the score.
+"""
+
+# Four times as fine in every direction is a different scan.
+_MOST_VOXELS = 64
+
+VOLUME_SUFFIXES = (".nii.gz", ".nii", ".mha", ".nrrd")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was read from one file.
+
+    Attributes
+    ----------
+    value
+        As `measure` will see it.
+    remarks
+        Severity ("warning" or "note") and text of what the owner of the file should know.
+    observations
+        Metric and value of rows for the score table that say how the value came about.
+    """
+
+    value: Any
+    remarks: tuple[tuple[Literal["warning", "note"], str], ...] = ()
+    observations: tuple[tuple[str, float], ...] = ()
+
+    def problems(self, *, case: str, file: str) -> list[Problem]:
+        """The remarks as problems of a case."""
+        return [Problem(severity, text, case=case, file=file) for severity, text in self.remarks]
+
+
+class FileSpec(Protocol):
+    """What every kind of file has to say."""
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """Endings that are accepted, in lower case with their dot; the first is the one to recommend."""
+        ...
+
+    @property
+    def grid_of(self) -> str | None:
+        """The reference file on whose grid this one must lie; None if it has no grid, or any."""
+        ...
+
+    def name(self, case: str, suffix: str) -> str:
+        """Where the file of a case is, with `/` between folders."""
+        ...
+
+    def read(self, file: File, *, grid: Grid | None, policy: GridPolicy) -> Reading:
+        """Read and check one file; `grid` is the one it must lie on, if `grid_of` names one."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class _VolumeFile:
+    """A volume per case: what masks and images have in common."""
+
+    pattern: str = "{case}"
+    suffixes: tuple[str, ...] = VOLUME_SUFFIXES
+    grid_of: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.pattern.count("{case}") != 1:
+            msg = f"a file pattern has {{case}} in it once, not {self.pattern!r}"
+            raise ValueError(msg)
+
+    def name(self, case: str, suffix: str) -> str:
+        """Where the file of a case is."""
+        return self.pattern.replace("{case}", case) + suffix
+
+    def header(self, file: File) -> Header:
+        """Geometry and storage, without voxels."""
+        return read_header(file)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaskFile(_VolumeFile):
+    """A mask, or a map of several labels: whole numbers, one per voxel. Read as a `LabelMap`.
+
+    Attributes
+    ----------
+    labels
+        The labels that may occur beside 0, by name.
+    warn_if_empty
+        Whether a mask without foreground is probably a mistake, because every case has something to find.
+    """
+
+    labels: tuple[tuple[str, int], ...] = (("foreground", 1),)
+    warn_if_empty: bool = False
+
+    def read(self, file: File, *, grid: Grid | None, policy: GridPolicy) -> Reading:
+        """Read a label map on the given grid."""
+        header = self.header(file)
+        shift = _compare(header.grid, grid, policy)
+        labels = read_labels(file)
+        allowed = {number for _, number in self.labels}
+        if strange := [label for label in labels.labels if label not in allowed]:
+            known = ", ".join(["0"] + [f"{number} ({name})" for name, number in self.labels])
+            held = ", ".join(map(str, strange[:5])) + (" …" if len(strange) > 5 else "")
+            msg = f"holds the label{'s' if len(strange) > 1 else ''} {held}; a mask may hold only {known}"
+            raise VolumeError(msg)
+        remarks: list[tuple[Literal["warning", "note"], str]] = []
+        if self.warn_if_empty and labels.empty:
+            remarks.append(
+                ("warning", "the mask is empty: nothing is segmented, though every case has something to find")
+            )
+        if header.dtype.itemsize > 2:
+            remarks.append(("note", f"a mask stored as {header.dtype.name} is slow to read; uint8 does"))
+        if shift is None or grid is None:
+            return Reading(labels, tuple(remarks))
+        if policy == "resample":
+            volume = resample(Volume(labels.array, labels.grid), grid, interpolation="nearest")
+            labels = LabelMap.from_array(volume.array, grid)
+        else:
+            labels = LabelMap(grid, labels.box, labels.corner, labels.labels)
+        remark, observation = _recorded(shift, policy)
+        return Reading(labels, (*remarks, remark), (observation,))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageFile(_VolumeFile):
+    """A scalar image: a dose, an SUV, a likelihood. Every voxel is a finite number. Read as a `Volume`.
+
+    Attributes
+    ----------
+    bounds
+        The smallest and the largest value that make sense.
+    """
+
+    bounds: tuple[float, float] = (-np.inf, np.inf)
+
+    def read(self, file: File, *, grid: Grid | None, policy: GridPolicy) -> Reading:
+        """Read an image on the given grid."""
+        shift = _compare(self.header(file).grid, grid, policy)
+        volume = read_volume(file)
+        if not np.isfinite(volume.array).all():
+            where = tuple(int(i) for i in np.argwhere(~np.isfinite(volume.array))[0])
+            msg = f"holds {volume.array[where]} at voxel {where}; every voxel must be a finite number"
+            raise VolumeError(msg)
+        low, high = float(volume.array.min()), float(volume.array.max())
+        if low < self.bounds[0] or high > self.bounds[1]:
+            msg = f"holds values from {low:g} to {high:g}; they must lie in [{self.bounds[0]:g}, {self.bounds[1]:g}]"
+            raise VolumeError(msg)
+        if shift is None or grid is None:
+            return Reading(volume)
+        remark, observation = _recorded(shift, policy)
+        moved = resample(volume, grid, interpolation="linear") if policy == "resample" else Volume(volume.array, grid)
+        return Reading(moved, (remark,), (observation,))
+
+
+def _compare(found: Grid, expected: Grid | None, policy: GridPolicy) -> float | None:
+    """None if the grids are one; else how far apart they are in mm, if the policy lets that pass."""
+    if expected is None or found.same_as(expected):
+        return None
+    shift = found.deviation(expected)
+    if policy == "resample":
+        if found.voxels > _MOST_VOXELS * expected.voxels:
+            msg = f"grid differs: {found}, reference {expected}; too large to be resampled"
+            raise VolumeError(msg)
+        return shift
+    if policy == "trust-index" and found.shape == expected.shape:
+        return shift
+    msg = (
+        f"grid differs: {found}, reference {expected}; "
+        f"corners lie up to {shift:.2f} mm apart, allowed {found.tolerance(expected):.2f} mm"
+    )
+    raise VolumeError(msg)
+
+
+def _recorded(shift: float, policy: GridPolicy) -> tuple[tuple[Literal["warning"], str], tuple[str, float]]:
+    if policy == "resample":
+        return ("warning", f"grid differs by up to {shift:.2f} mm; resampled by policy"), ("resampled", shift)
+    return ("warning", f"grid differs by up to {shift:.2f} mm; index trusted by policy"), ("index_trusted", shift)

@@ -1,0 +1,155 @@
+"""The files of a folder or a zip, listed without following, extracting or opening anything."""
+
+from __future__ import annotations
+
+import os
+import stat
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
+
+from isocenter.submissions._problem import Problem
+from isocenter.volumes import DiskFile, File, ZipMember
+
+_MAX_MEMBERS = 100_000
+# Answers lie at the top, or one or two folders down; nothing deeper is looked for.
+_MAX_DEPTH = 8
+# Deflate cannot do better than 1032:1; a member that claims to is a lie.
+_MAX_RATIO = 1032
+_MAX_NAME = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One file: its name with `/` between folders, and what to read, or why it must not be read."""
+
+    name: str
+    file: File
+    size: int
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a folder or zip holds, and what is wrong with it as a whole."""
+
+    name: str
+    entries: tuple[Entry, ...]
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files together, inflated if it is a zip."""
+        return sum(entry.size for entry in self.entries)
+
+
+def list_files(path: str | os.PathLike[str], *, trusted: bool = False) -> Listing:
+    """List a folder or a zip.
+
+    Parameters
+    ----------
+    trusted
+        The organisers' own data: symbolic links are followed. In a submission a link would read what is none of its
+        business, so it is listed with its trouble.
+    """
+    path = Path(path)
+    if path.is_dir():
+        return Listing(path.name or str(path), tuple(_folder(path, trusted=trusted)))
+    if not path.exists():
+        msg = f"{path} does not exist"
+        raise FileNotFoundError(msg)
+    try:
+        if path.is_file() and zipfile.is_zipfile(path):
+            return _zip(path)
+        message = "neither a folder nor a zip archive"
+    except zipfile.BadZipFile as error:
+        message = f"the zip archive is damaged: {error}"
+    return Listing(path.name, (), (Problem("refused", message, file=path.name),))
+
+
+def _folder(root: Path, *, trusted: bool) -> Iterator[Entry]:
+    for folder, folders, files in os.walk(root, followlinks=trusted):
+        below = Path(folder).relative_to(root)
+        if len(below.parts) >= _MAX_DEPTH:
+            folders.clear()
+        folders.sort()
+        for name in sorted(files + [f for f in folders if Path(folder, f).is_symlink() and not trusted]):
+            path = Path(folder, name)
+            try:
+                mode = (path.stat() if trusted and path.exists() else path.lstat()).st_mode
+            except OSError as error:
+                yield Entry((below / name).as_posix(), DiskFile(path), 0, f"cannot be looked at: {error.strerror}")
+                continue
+            if stat.S_ISLNK(mode):
+                trouble = "a symbolic link; put the file itself there"
+            elif not stat.S_ISREG(mode):
+                trouble = "not a regular file"
+            else:
+                trouble = ""
+            size = path.stat().st_size if not trouble else 0
+            yield Entry((below / name).as_posix(), DiskFile(path), size, trouble)
+
+
+def _zip(path: Path) -> Listing:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.infolist()
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as error:
+        return Listing(path.name, (), (Problem("refused", f"the zip archive is damaged: {error}", file=path.name),))
+    if len(members) > _MAX_MEMBERS:
+        problem = Problem("refused", f"{len(members):,} members; at most {_MAX_MEMBERS:,} are read", file=path.name)
+        return Listing(path.name, (), (problem,))
+    troubles = [_member_trouble(m) for m in members]
+    problems = [Problem("refused", t, file=m.filename) for m, t in zip(members, troubles, strict=True) if t]
+    good = [m for m, trouble in zip(members, troubles, strict=True) if not trouble and not m.is_dir()]
+    twice = [name for name, count in Counter(_slashes(m.filename) for m in members).items() if count > 1]
+    problems += [Problem("refused", "stands in the archive more than once", file=name) for name in twice]
+    problems += _overlaps(members)
+    entries = tuple(
+        Entry(_slashes(m.filename), ZipMember(path, m.filename), m.file_size)
+        for m in sorted(good, key=lambda m: m.filename)
+    )
+    return Listing(path.name, entries, tuple(problems))
+
+
+def _member_trouble(member: zipfile.ZipInfo) -> str:
+    """Why a member makes its whole archive unacceptable, or ""."""
+    name = _slashes(member.filename)
+    mode = stat.S_IFMT(member.external_attr >> 16)
+    if name.startswith("/") or name[1:2] == ":" or ".." in name.split("/"):
+        return "the name leads out of the archive; use plain names without .. or a leading /"
+    if len(name) > _MAX_NAME or not (PurePosixPath(name).parts or member.filename.endswith("/")):
+        return "not a file name"
+    if mode == stat.S_IFLNK:
+        return "a symbolic link; put the file itself there"
+    if mode not in (0, stat.S_IFREG, stat.S_IFDIR):
+        return "not a regular file"
+    if member.flag_bits & 0x2041:
+        return "protected by a password"
+    if (
+        member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+        or member.flag_bits & 0x20
+        or member.volume
+    ):
+        return "packed with an unusual method; use a plain zip (deflate)"
+    if member.file_size > member.compress_size * _MAX_RATIO + 64:
+        return f"claims to inflate {member.compress_size:,} bytes to {member.file_size:,}, which deflate cannot"
+    return ""
+
+
+def _overlaps(members: list[zipfile.ZipInfo]) -> list[Problem]:
+    """Members that share bytes: the trick by which a few kilobytes inflate to terabytes."""
+    ordered = sorted(members, key=lambda m: m.header_offset)
+    return [
+        Problem("refused", f"shares its bytes with {second.filename!r}, as a zip bomb does", file=first.filename)
+        for first, second in pairwise(ordered)
+        if first.header_offset + 30 + first.compress_size > second.header_offset
+    ]
+
+
+def _slashes(name: str) -> str:
+    """Some zips made on Windows write backslashes, and some made by tar a ./ before every name."""
+    return name.replace("\\", "/").removeprefix("./")

@@ -1,0 +1,140 @@
+"""Which file is whose: names of a submission against the cases of a cohort."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+from isocenter.submissions._files import FileSpec
+from isocenter.submissions._listing import Entry, Listing
+from isocenter.submissions._problem import Problem
+from isocenter.volumes import File
+
+_JUNK = {".DS_Store", "Thumbs.db", "desktop.ini", "__MACOSX", ".git", ".gitkeep", ".ipynb_checkpoints"}
+_ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.xz", ".7z", ".rar")
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Files by case and slot, and what did not fit."""
+
+    files: Mapping[str, Mapping[str, File]]
+    problems: tuple[Problem, ...]
+
+
+def match(listing: Listing, specs: Mapping[str, FileSpec], *, cases: Iterable[str]) -> Match:
+    """Find the files of every case.
+
+    A folder or zip that holds nothing but one folder with the files in it is taken as that folder, as that is what
+    zipping a folder gives. A case with a file that must not be read, or with two files for one slot, has none.
+    """
+    cases = list(cases)
+    wanted = {
+        spec.name(case, suffix): (case, slot)
+        for case in cases
+        for slot, spec in specs.items()
+        for suffix in spec.suffixes
+    }
+    entries, problems = _sort_out_junk(listing)
+    entries = _without_common_folder(entries, wanted)
+    found: dict[tuple[str, str], list[Entry]] = {}
+    spoilt: set[tuple[str, str]] = set()
+    unexpected: list[Entry] = []
+    for entry in entries:
+        key = wanted.get(entry.name)
+        if key is None:
+            unexpected.append(entry)
+        elif entry.trouble:
+            problems.append(Problem("unusable", entry.trouble, case=key[0], file=entry.name))
+            spoilt.add(key)
+        else:
+            found.setdefault(key, []).append(entry)
+
+    for entry in unexpected:
+        key, problem = _unexpected(entry, specs, cases, listing.name)
+        if key in found:  # a checksum or a note beside a good file
+            problem = Problem("note", "not part of what is asked for; ignored", file=entry.name)
+        elif key is not None:
+            spoilt.add(key)
+        problems.append(problem)
+
+    files: dict[str, dict[str, File]] = {case: {} for case in cases}
+    for case, slot in ((case, slot) for case in cases for slot in specs if (case, slot) not in spoilt):
+        chosen = _the_one(found.get((case, slot), []), case, specs[slot])
+        if isinstance(chosen, Problem):
+            problems.append(chosen)
+        else:
+            files[case][slot] = chosen
+    if cases and not found and not spoilt and not listing.problems:
+        message = f"holds no output for any of the {len(cases)} cases; is it the right folder?"
+        problems.insert(0, Problem("refused", message, file=listing.name))
+    return Match(files, tuple(problems))
+
+
+def _the_one(candidates: list[Entry], case: str, spec: FileSpec) -> File | Problem:
+    """The file of a case, or what is wrong with having none or several."""
+    if len(candidates) == 1:
+        return candidates[0].file
+    if candidates:
+        names = " and ".join(entry.name for entry in candidates)
+        message = f"there is more than one file for the case ({names}); which one is meant?"
+        return Problem("unusable", message, case=case, file=candidates[0].name)
+    others = f" (or {', '.join(spec.suffixes[1:])})" if len(spec.suffixes) > 1 else ""
+    return Problem("missing", f"expected {spec.name(case, spec.suffixes[0])}{others}", case=case)
+
+
+def _sort_out_junk(listing: Listing) -> tuple[list[Entry], list[Problem]]:
+    """What operating systems leave behind is ignored, and said to be."""
+    kept, problems = [], []
+    for entry in listing.entries:
+        parts = PurePosixPath(entry.name).parts
+        if any(part in _JUNK or part.startswith("._") for part in parts):
+            problems.append(Problem("note", "left behind by the operating system; ignored", file=entry.name))
+        else:
+            kept.append(entry)
+    return kept, problems
+
+
+def _without_common_folder(entries: list[Entry], wanted: Mapping[str, object]) -> list[Entry]:
+    tops = {PurePosixPath(entry.name).parts[0] for entry in entries if "/" in entry.name}
+    if len(tops) != 1 or any(entry.name in wanted for entry in entries):
+        return entries
+    top = f"{tops.pop()}/"
+    return [Entry(entry.name.removeprefix(top), entry.file, entry.size, entry.trouble) for entry in entries]
+
+
+def _unexpected(
+    entry: Entry, specs: Mapping[str, FileSpec], cases: list[str], submission: str
+) -> tuple[tuple[str, str] | None, Problem]:
+    """Say what is wrong with a name that was not asked for; also the case and slot that it was probably meant for."""
+    for slot, spec in specs.items():
+        suffix = next((s for s in spec.suffixes if entry.name.lower().endswith(s)), "")
+        if suffix:
+            stem = entry.name[: -len(suffix)]
+            if stem in {spec.name(case, "") for case in cases}:  # CHUV001.NII.GZ
+                case = next(case for case in cases if spec.name(case, "") == stem)
+                message = f"endings are written in small letters; expected {spec.name(case, suffix)}"
+                return (case, slot), Problem("unusable", message, case=case, file=entry.name)
+            hint = _nearest(stem, [spec.name(case, "") for case in cases])
+            return None, Problem(
+                "unusable", f"no case of the challenge has this name{hint}", case=stem, file=entry.name
+            )
+        named = [case for case in cases if entry.name.startswith(spec.name(case, "") + ".")]
+        if named:
+            case = max(named, key=len)
+            message = f"a file of this kind is not accepted; expected {spec.name(case, spec.suffixes[0])}"
+            return (case, slot), Problem("unusable", message, case=case, file=entry.name)
+    if entry.name.lower().endswith(_ARCHIVES):
+        return None, Problem("unusable", f"an archive inside {submission}; it is not opened", file=entry.name)
+    if entry.trouble:
+        return None, Problem("warning", entry.trouble, file=entry.name)
+    return None, Problem("note", "not part of what is asked for; ignored", file=entry.name)
+
+
+def _nearest(stem: str, names: list[str]) -> str:
+    """A guess at what a name should have been, as the end of a sentence; "" if none is near."""
+    same = [name for name in names if name.casefold() == stem.casefold()]
+    near = same or difflib.get_close_matches(stem[:100], names, n=1, cutoff=0.6)
+    return f"; is it {near[0]}?" if near else ""

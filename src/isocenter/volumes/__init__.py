@@ -1,0 +1,39 @@
+"""Files to arrays with their geometry, and back: NIfTI, MetaImage (MHA, MHD) and NRRD.
+
+Arrays have axes (x, y, z). World coordinates are LPS millimetres. A file is hostile until its header has been read:
+nothing is allocated that the file could not fill, and no other file is opened because a header names it, except the
+data file of a detached header that lies beside it.
+
+>>> from isocenter.volumes import Grid, Volume, read, write          # doctest: +SKIP
+>>> ct = read("ct.nii.gz")                                           # doctest: +SKIP
+>>> ct.array.shape, ct.grid.spacing                                  # doctest: +SKIP
+((512, 512, 150), (0.98, 0.98, 3.0))
+"""
+
+from isocenter.volumes._files import DiskFile, File, ZipMember, digest
+from isocenter.volumes._grid import Grid
+from isocenter.volumes._header import SUFFIXES, Header, VolumeError, suffix_of
+from isocenter.volumes._labels import LabelMap, side_by_side
+from isocenter.volumes._read import Volume, read, read_header, read_labels
+from isocenter.volumes._resample import resample
+from isocenter.volumes._write import write
+
+__all__ = [
+    "SUFFIXES",
+    "DiskFile",
+    "File",
+    "Grid",
+    "Header",
+    "LabelMap",
+    "Volume",
+    "VolumeError",
+    "ZipMember",
+    "digest",
+    "read",
+    "read_header",
+    "read_labels",
+    "resample",
+    "side_by_side",
+    "suffix_of",
+    "write",
+]

@@ -1,0 +1,126 @@
+"""A file on disk or inside a zip, opened the same way and never extracted."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import zipfile
+import zlib
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import BinaryIO, Protocol, cast
+
+
+class File(Protocol):
+    """Something with a name, a size and bytes; small enough to be sent to another process."""
+
+    @property
+    def name(self) -> str:
+        """The name as its owner knows it, for messages and for telling the format."""
+        ...
+
+    def size(self) -> int:
+        """Number of bytes."""
+        ...
+
+    def open(self) -> BinaryIO:
+        """A fresh stream from the first byte on."""
+        ...
+
+    def beside(self, name: str) -> File:
+        """Another file in the same folder."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class DiskFile:
+    """A regular file. Pipes, devices and folders are refused, as reading them may never end."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """File name without its folder."""
+        return self.path.name
+
+    def size(self) -> int:
+        """Number of bytes."""
+        return self.path.stat().st_size
+
+    def open(self) -> BinaryIO:
+        """Open for reading."""
+        # O_NONBLOCK so that a pipe, checked a moment ago or not, cannot hang the open itself.
+        handle = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            os.close(handle)
+            msg = f"{self.path} is not a regular file"
+            raise OSError(msg)
+        return os.fdopen(handle, "rb")
+
+    def beside(self, name: str) -> DiskFile:
+        """Another file in the same folder."""
+        return DiskFile(self.path.with_name(name))
+
+
+@dataclass(frozen=True, slots=True)
+class ZipMember:
+    """A member of a zip archive, read in place."""
+
+    archive: Path
+    member: str
+
+    @property
+    def name(self) -> str:
+        """Member name without its folders."""
+        return self.member.rpartition("/")[2]
+
+    def size(self) -> int:
+        """Number of bytes once inflated, as the archive declares it; reading never gives more."""
+        return self._info().file_size
+
+    def open(self) -> BinaryIO:
+        """Open for reading."""
+        info = self._info()
+        try:
+            return cast(BinaryIO, _directory(self.archive).open(info))
+        except (NotImplementedError, RuntimeError, ValueError, OverflowError, zipfile.BadZipFile) as error:
+            msg = f"damaged or of an unusual kind: {error}"
+            raise OSError(msg) from error
+
+    def _info(self) -> zipfile.ZipInfo:
+        try:
+            return _directory(self.archive).getinfo(self.member)
+        except KeyError:
+            msg = f"{self.member} is not in {self.archive.name}"
+            raise FileNotFoundError(msg) from None
+        except zipfile.BadZipFile as error:
+            msg = f"{self.archive.name} is damaged: {error}"
+            raise OSError(msg) from error
+
+    def beside(self, name: str) -> ZipMember:
+        """Another member of the same folder."""
+        folder, slash, _ = self.member.rpartition("/")
+        return ZipMember(self.archive, f"{folder}{slash}{name}")
+
+
+def _directory(path: Path) -> zipfile.ZipFile:
+    """The archive, whose directory is read once and not once for every member."""
+    status = path.stat()
+    return _read_directory(path, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=2)
+def _read_directory(path: Path, _size: int, _changed: int) -> zipfile.ZipFile:
+    return zipfile.ZipFile(path)
+
+
+def digest(file: File) -> str:
+    """SHA-256 of a file's bytes, in hexadecimal."""
+    try:
+        with file.open() as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+    except (zipfile.BadZipFile, EOFError, zlib.error) as error:
+        msg = f"{file.name} is damaged: {error}"
+        raise OSError(msg) from error

@@ -1,0 +1,126 @@
+"""Where the voxels of an array lie in the patient."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Triple = tuple[float, float, float]
+
+# Wider than any scanner and finer than any microscope; beyond them a header is wrong and arithmetic overflows.
+_SPACING = (1e-6, 1e6)
+_FURTHEST = 1e9
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A regular grid in patient space: voxel n = (i, j, k) has its centre at ``origin + direction @ (spacing * n)``.
+
+    World coordinates are LPS millimetres (x to the patient's left, y to the back, z to the head), as in DICOM and ITK.
+    Array axes are (x, y, z): the first index runs along the first column of `direction`.
+
+    Attributes
+    ----------
+    shape
+        Number of voxels along each array axis.
+    spacing
+        Distance of neighbouring voxel centres along each axis, mm.
+    origin
+        Centre of voxel (0, 0, 0), mm.
+    direction
+        Nine cosines, row by row; the columns are the directions of the array axes.
+    """
+
+    shape: tuple[int, int, int]
+    spacing: Triple = (1.0, 1.0, 1.0)
+    origin: Triple = (0.0, 0.0, 0.0)
+    direction: tuple[float, ...] = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        shape = tuple(int(n) for n in self.shape)
+        if len(shape) != 3 or min(shape) < 1:
+            msg = f"a grid has three axes of at least one voxel, not {'×'.join(map(str, shape))}"
+            raise ValueError(msg)
+        spacing = tuple(float(s) for s in self.spacing)
+        if len(spacing) != 3 or not all(_SPACING[0] <= s <= _SPACING[1] for s in spacing):
+            msg = f"spacing must be three positive numbers of millimetres, not {spacing}"
+            raise ValueError(msg)
+        origin = tuple(float(o) for o in self.origin)
+        if len(origin) != 3 or not all(abs(o) <= _FURTHEST for o in origin):
+            msg = f"origin must be three finite numbers of millimetres, not {origin}"
+            raise ValueError(msg)
+        matrix = np.asarray(self.direction, dtype=float).reshape(3, 3)
+        if not ((abs(matrix) < 2).all() and np.allclose(matrix.T @ matrix, np.eye(3), atol=1e-3)):
+            msg = f"direction is not made of three perpendicular unit vectors: {matrix.tolist()}"
+            raise ValueError(msg)
+        for name, value in (("shape", shape), ("spacing", spacing), ("origin", origin)):
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "direction", tuple(float(v) for v in matrix.ravel()))
+
+    @classmethod
+    def from_affine(cls, affine: NDArray[Any], shape: tuple[int, int, int]) -> Grid:
+        """The grid of a 4×4 index-to-LPS matrix; a sheared one is an error, as it has no spacing and direction."""
+        columns = np.asarray(affine, dtype=float)[:3, :3]
+        if not (abs(np.asarray(affine)) <= _FURTHEST).all():
+            msg = f"the index-to-world matrix is not finite, or far too large: {np.asarray(affine).tolist()}"
+            raise ValueError(msg)
+        spacing = np.linalg.norm(columns, axis=0)
+        if not (spacing > 0).all():
+            msg = f"the index-to-world matrix is singular: {np.asarray(affine).tolist()}"
+            raise ValueError(msg)
+        return cls(
+            shape=shape,
+            spacing=tuple(spacing),
+            origin=tuple(np.asarray(affine, dtype=float)[:3, 3]),
+            direction=tuple((columns / spacing).ravel()),
+        )
+
+    @cached_property
+    def affine(self) -> NDArray[np.float64]:
+        """The 4×4 matrix from voxel index to LPS millimetres."""
+        matrix = np.eye(4)
+        matrix[:3, :3] = np.asarray(self.direction).reshape(3, 3) * np.asarray(self.spacing)
+        matrix[:3, 3] = self.origin
+        return matrix
+
+    @property
+    def voxels(self) -> int:
+        """Number of voxels."""
+        return math.prod(self.shape)
+
+    @property
+    def voxel_volume(self) -> float:
+        """Volume of one voxel, mm³."""
+        return math.prod(self.spacing)
+
+    def corners(self) -> NDArray[np.float64]:
+        """The eight outer corners of the grid (of its voxels' boxes, not of their centres), LPS millimetres, 8×3."""
+        ends = np.array(list(itertools.product(*((-0.5, n - 0.5) for n in self.shape))))
+        return ends @ self.affine[:3, :3].T + self.affine[:3, 3]
+
+    def deviation(self, other: Grid) -> float:
+        """How far the corners of two grids lie apart, mm: the largest of the eight distances."""
+        return float(np.linalg.norm(self.corners() - other.corners(), axis=1).max())
+
+    def tolerance(self, other: Grid) -> float:
+        """How far corners may lie apart on what is still one grid: half the smallest voxel edge of the two, mm."""
+        return 0.5 * min(*self.spacing, *other.spacing)
+
+    def same_as(self, other: Grid) -> bool:
+        """Whether two grids are one: the same shape, and corners that agree within half the smallest voxel edge.
+
+        Comparing corners catches what comparing header fields misses: a direction that is off by a hair moves the far
+        corner by millimetres, while a quaternion rounded to single precision moves it by a fifth of a voxel.
+        """
+        return self.shape == other.shape and self.deviation(other) <= self.tolerance(other)
+
+    def __str__(self) -> str:
+        shape = "×".join(str(n) for n in self.shape)
+        spacing = "×".join(f"{s:.4g}" for s in self.spacing)
+        return f"{shape} at {spacing} mm"

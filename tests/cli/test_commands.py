@@ -1,0 +1,223 @@
+"""The command line as a person or a script meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+import isocenter
+from isocenter import scores
+from isocenter.cli import app
+
+EXECUTABLE = Path(sys.executable).with_name("isocenter")
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "200"})
+
+
+def isocenter_process(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [str(EXECUTABLE), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=os.environ | environment, check=False)
+
+
+@pytest.fixture
+def where(reference: Path, submission: Path) -> list[Any]:
+    return ["hecktor2020", "--reference", reference, "--submission", submission]
+
+
+def test_check_of_a_good_submission_says_so_and_exits_0(where: list[Any]) -> None:
+    result = run("check", *where)
+    assert result.exit_code == 0
+    assert "complete and well-formed" in result.stdout
+
+
+def test_check_lists_all_problems_and_exits_1(where: list[Any], submission: Path) -> None:
+    (submission / "CHUV001.nii.gz").unlink()
+    (submission / "CHUV002.nii.gz").write_bytes(b"x")
+    (submission / "CHUV099.nii.gz").write_bytes(b"x")
+    result = run("check", *where)
+    assert result.exit_code == 1
+    assert "3 problems" in result.stdout
+    for line in ("missing", "CHUV001", "CHUV002.nii.gz", "CHUV099"):
+        assert line in result.stdout
+    data = json.loads(run("check", *where, "--json").stdout)
+    assert data["ok"] is False
+    assert {p["case"] for p in data["problems"]} == {"CHUV001", "CHUV002", "CHUV099"}
+
+
+def test_a_note_alone_is_no_problem(where: list[Any], submission: Path) -> None:
+    (submission / "notes.txt").write_text("x")
+    result = run("check", *where)
+    assert result.exit_code == 0
+    assert "notes.txt" in result.stdout
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_score_writes_the_table_and_its_record(where: list[Any], tmp_path: Path, workers: int) -> None:
+    out = tmp_path / "new folder" / "team.parquet"
+    result = run("score", *where, "--out", out, "--workers", workers)
+    assert result.exit_code == 0, result.output
+    assert "4 measured" in result.stdout
+    assert scores.read(out).height == 4
+    record = scores.read_record(out)
+    assert record["challenge"] == "hecktor2020"
+    assert record["policies"] == {"grid": "refuse"}
+    assert sorted(p.name for p in out.parent.iterdir()) == ["team.parquet"]
+
+
+def test_score_of_a_submission_with_a_bad_case_writes_the_others_and_exits_1(
+    where: list[Any], submission: Path, tmp_path: Path
+) -> None:
+    (submission / "CHUV002.nii.gz").write_bytes(b"x")
+    result = run("score", *where, "--out", tmp_path / "t.parquet", "--workers", 1)
+    assert result.exit_code == 1
+    assert "CHUV002.nii.gz" in result.stdout
+    assert scores.read(tmp_path / "t.parquet").filter(metric="dice")["value"].null_count() == 1
+
+
+def test_score_of_a_refused_submission_writes_nothing(where: list[Any], submission: Path, tmp_path: Path) -> None:
+    for path in submission.iterdir():
+        path.unlink()
+    result = run("score", *where, "--out", tmp_path / "t.parquet")
+    assert result.exit_code == 1
+    assert "nothing was scored" in result.output
+    assert not (tmp_path / "t.parquet").exists()
+    data = json.loads(run("score", *where, "--out", tmp_path / "t.parquet", "--json").stdout)
+    assert data["problems"][0]["severity"] == "refused"
+
+
+def test_rank_prints_a_board_and_writes_json_and_a_page(where: list[Any], tmp_path: Path, submission: Path) -> None:
+    run("score", *where, "--out", tmp_path / "a.parquet")
+    (submission / "CHUV001.nii.gz").unlink()
+    run("score", *where, "--out", tmp_path / "b.parquet")
+    tables = [f"alpha={tmp_path / 'a.parquet'}", f"beta={tmp_path / 'b.parquet'}", f"org={tmp_path / 'a.parquet'}"]
+    result = run("rank", "hecktor2020", *tables, "--organiser", "org", "--out", tmp_path / "board.json")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.index("alpha") < result.stdout.index("beta")
+    assert "org" not in (tmp_path / "board.json").read_text()
+    data = json.loads((tmp_path / "board.json").read_text())
+    assert [(row["submission"], row["rank"], row["missing"]) for row in data["rows"]] == [
+        ("alpha", 1, 0),
+        ("beta", 2, 1),
+    ]
+    assert json.loads(run("rank", "hecktor2020", *tables, "--organiser", "org", "--json").stdout) == data
+    run("rank", "hecktor2020", *tables, "--organiser", "org", "--html", tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "alpha" in page
+
+
+def test_a_team_named_again_adds_a_later_submission(where: list[Any], tmp_path: Path, submission: Path) -> None:
+    run("score", *where, "--out", tmp_path / "1.parquet")
+    (submission / "CHUV001.nii.gz").unlink()
+    run("score", *where, "--out", tmp_path / "2.parquet")
+    first, second = (f"a={tmp_path / name}" for name in ("1.parquet", "2.parquet"))
+    assert json.loads(run("rank", "hecktor2020", first, second, "--json").stdout)["rows"][0]["missing"] == 1
+    assert json.loads(run("rank", "hecktor2020", second, first, "--json").stdout)["rows"][0]["missing"] == 0
+    over = json.loads(run("rank", "hecktor2020", *[first] * 5, second, "--json").stdout)
+    assert over["rows"][0]["missing"] == 0
+    assert "quota admits 5" in over["notes"][0]
+
+
+def test_tables_of_different_references_are_not_ranked_together(
+    where: list[Any], tmp_path: Path, reference: Path, submission: Path
+) -> None:
+    run("score", *where, "--out", tmp_path / "a.parquet")
+    (reference / "CHUV001.nii.gz").write_bytes((reference / "CHUV002.nii.gz").read_bytes())
+    run("score", *where, "--out", tmp_path / "b.parquet")
+    result = run("rank", "hecktor2020", f"a={tmp_path / 'a.parquet'}", f"b={tmp_path / 'b.parquet'}")
+    assert result.exit_code == 1
+    assert "one and the same reference" in result.stderr
+
+
+def test_an_edition_is_started_validated_and_used_in_place_of_a_name(where: list[Any], tmp_path: Path) -> None:
+    assert run("init", "hecktor2020", tmp_path / "edition").exit_code == 0
+    text = (tmp_path / "edition" / "challenge.toml").read_text()
+    assert text.count("#") > 10
+    assert run("validate", tmp_path / "edition").exit_code == 0
+    assert run("check", tmp_path / "edition", *where[1:]).exit_code == 0
+    (tmp_path / "edition" / "challenge.toml").write_text(text.replace('counts = "last"', 'counts = "lst"'))
+    result = run("validate", tmp_path / "edition")
+    assert result.exit_code == 1
+    line = next(i for i, line in enumerate(text.splitlines(), 1) if line.startswith("counts"))
+    assert f"challenge.toml:{line}" in result.stdout
+    assert '"last"' in result.stdout
+    assert json.loads(run("validate", tmp_path / "edition", "--json").stdout)["problems"][0]["line"] == line
+
+
+def test_the_grid_policy_of_an_edition_is_in_force(where: list[Any], tmp_path: Path) -> None:
+    run("init", "hecktor2020", tmp_path / "edition")
+    path = tmp_path / "edition" / "challenge.toml"
+    path.write_text(path.read_text().replace('grid = "refuse"', 'grid = "resample"'))
+    run("score", tmp_path / "edition", *where[1:], "--out", tmp_path / "a.parquet")
+    assert scores.read_record(tmp_path / "a.parquet")["policies"]["grid"] == "resample"
+    run("score", tmp_path / "edition", *where[1:], "--out", tmp_path / "a.parquet", "--grid", "trust-index")
+    assert scores.read_record(tmp_path / "a.parquet")["policies"]["grid"] == "trust-index"
+
+
+def test_the_demo_goes_from_nothing_to_a_page_and_can_be_repeated(tmp_path: Path) -> None:
+    for _ in range(2):
+        result = run("demo", tmp_path / "demo", "--cases", 2)
+        assert result.exit_code == 0, result.output
+    board = json.loads((tmp_path / "demo" / "board.json").read_text())
+    assert [row["rank"] for row in board["rows"]] == list(range(1, len(board["rows"]) + 1))
+    assert (tmp_path / "demo" / "leaderboard.html").read_text().lower().startswith("<!doctype html>")
+    assert len(list((tmp_path / "demo" / "scores").iterdir())) == len(board["rows"]) + 1
+
+
+def test_the_demo_does_not_touch_a_folder_of_somebody_else(tmp_path: Path) -> None:
+    (tmp_path / "thesis.doc").write_text("precious")
+    result = run("demo", tmp_path)
+    assert result.exit_code == 2
+    assert os.listdir(tmp_path) == ["thesis.doc"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["check", "hektor2020", "--reference", ".", "--submission", "."], "did you mean hecktor2020"),
+        (["check", "hecktor2020", "--reference", "nowhere", "--submission", "."], "nowhere"),
+        (["check", "hecktor2020", "--reference", ".", "--submission", ".", "--grid", "maybe"], "trust-index"),
+        (["score", "hecktor2020", "--reference", ".", "--submission", ".", "--out", "x.csv"], ".parquet"),
+        (["rank", "hecktor2020", "team.parquet"], "TEAM=TABLE"),
+        (["rank", "hecktor2020", "a=nowhere.parquet"], "nowhere.parquet"),
+        (["init", "hektor", "x"], "no challenge is called 'hektor'"),
+        (["frobnicate"], "frobnicate"),
+        (["validate", "nowhere"], "nowhere"),
+    ],
+)
+def test_wrong_usage_exits_2_with_a_sentence_and_no_traceback(arguments: list[str], words: str, tmp_path: Path) -> None:
+    result = isocenter_process(*arguments)
+    assert result.returncode == 2, result
+    assert words in result.stderr.replace("\n", "").replace("│", "") or words in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_version_help_and_the_list_of_challenges() -> None:
+    assert isocenter_process("--version").stdout == f"isocenter {isocenter.__version__}\n"
+    for command in ("check", "score", "rank", "init", "validate", "demo"):
+        assert "Example: isocenter" in isocenter_process(command, "--help", COLUMNS="200").stdout
+    assert json.loads(run("challenges", "--json").stdout)["hecktor2020"].startswith("HECKTOR 2020")
+    assert "hecktor2020" in run("challenges").stdout
+
+
+def test_shells_can_complete_commands_and_challenges() -> None:
+    words = {"_ISOCENTER_COMPLETE": "complete_bash", "COMP_WORDS": "isocenter check heck", "COMP_CWORD": "2"}
+    assert isocenter_process(**words).stdout.split() == ["hecktor2020"]
+    words |= {"COMP_WORDS": "isocenter val", "COMP_CWORD": "1"}
+    assert isocenter_process(**words).stdout.split() == ["validate"]
+
+
+@pytest.mark.parametrize("what", ["import isocenter", "from isocenter.cli import app"])
+def test_nothing_heavy_is_imported_before_it_is_needed(what: str) -> None:
+    heavy = "{'numpy', 'polars', 'pydantic', 'SimpleITK', 'jinja2', 'isal'}"
+    code = f"import sys; {what}; print(sorted({heavy} & set(sys.modules)))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout == "[]\n"

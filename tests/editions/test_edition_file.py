@@ -1,0 +1,225 @@
+"""An edition as a file: complete, commented, read back as it was written, never written over."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import tomllib
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isocenter.editions import Edition, Phase, Policies, Prize, load, parse, render, write
+from isocenter.editions._problems import allowed_in
+
+EDITION = Edition.model_validate(
+    {
+        "challenge": "hecktor2020",
+        "title": "HECKTOR 2020",
+        "phases": [
+            {
+                "name": "test",
+                "title": "Test phase",
+                "opens": "2020-08-10T00:00:00+02:00",
+                "closes": "2020-09-10T23:59:59+02:00",
+                "results": "2020-10-04T09:00:00+02:00",
+            }
+        ],
+    }
+)
+
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+NASTY = ['"', "\\", '"""', "a\nb", "\r\n\t.", "#x", "\x00", "\x7f.", "\u2028.", "\U0001f469\u200d\u2695", "= [["]
+titles = texts | st.sampled_from(NASTY)
+titles = titles.filter(lambda title: re.search(r"\S", title) is not None)
+names = st.from_regex(r"[a-z][a-z0-9_-]{0,8}", fullmatch=True)
+zones = st.one_of(st.timezones(), st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes))))
+moments = st.datetimes(datetime(2001, 1, 1), datetime(2190, 1, 1), timezones=zones, allow_imaginary=False)
+spans = st.timedeltas(timedelta(days=3), timedelta(days=900))
+
+
+@st.composite
+def phases(draw: Any, name: str) -> Phase:
+    opens = draw(moments)
+    closes = (opens + draw(spans)).astimezone(draw(zones))
+    return Phase(
+        name=name,
+        title=draw(titles),
+        opens=opens,
+        closes=closes,
+        results=draw(st.sampled_from([closes, closes + draw(spans)])),
+        quota=draw(st.none() | st.integers(1, 10**9)),
+        counts=draw(st.sampled_from(["last", "best"])),
+        visibility=draw(st.sampled_from(["public", "hidden", "own"])),
+    )
+
+
+numbers = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def editions(draw: Any) -> Edition:
+    amounts = st.decimals(0, 10**12 - 1, places=draw(st.integers(0, 3)))
+    policies = Policies(
+        missing=draw(st.one_of(st.none(), numbers, st.sampled_from(["worst", "disqualify"]))),
+        grid=draw(st.sampled_from(["refuse", "resample", "trust-index"])),
+        ties=draw(st.sampled_from(["min", "average", "dense", None])),
+        organisers=draw(st.sampled_from(["unlisted", "unranked"])),
+        announce=draw(st.none() | st.integers(1, 100)),
+    )
+    return Edition(
+        challenge=draw(names),
+        title=draw(titles),
+        organisers=tuple(draw(st.lists(titles, max_size=3))),
+        contact=draw(texts),
+        url=draw(st.sampled_from(["", "https://example.org/hecktor?a=1#b", "http://exämple.org/\"'"])),
+        policies=policies,
+        phases=tuple(draw(phases(name)) for name in draw(st.lists(names, min_size=1, max_size=3, unique=True))),
+        prizes=tuple(
+            Prize(place=place, amount=draw(amounts), currency=draw(st.sampled_from(["EUR", "CHF"])))
+            for place in draw(st.lists(st.integers(1, 50), max_size=3, unique=True))
+        ),
+    )
+
+
+@given(editions())
+def test_what_is_written_is_read_back_the_same(edition: Edition) -> None:
+    text = render(edition)
+    assert parse(text) == edition
+    assert render(parse(text)) == text
+
+
+@given(editions())
+def test_a_file_shows_every_character_and_keeps_its_lines(edition: Edition) -> None:
+    assert all(character.isprintable() for line in render(edition).split("\n") for character in line)
+
+
+@given(editions())
+def test_moments_keep_the_offset_in_which_they_were_given(edition: Edition) -> None:
+    for phase, again in zip(edition.phases, parse(render(edition)).phases, strict=True):
+        assert again.opens.isoformat() == phase.opens.isoformat()
+
+
+def test_amounts_are_exact_to_the_digit_that_was_written() -> None:
+    text = render(EDITION) + '\n[[prizes]]\nplace = 1\namount = 1000.10\ncurrency = "EUR"\n'
+    (prize,) = parse(text).prizes
+    assert str(prize.amount) == "1000.10"
+    assert "amount = 1000.10" in render(parse(text))
+    assert prize.amount * 3 == Decimal("3000.30")
+
+
+def test_a_setting_follows_its_description_and_what_is_allowed() -> None:
+    lines = render(EDITION).split("\n")
+    at = lines.index('counts = "last"')
+    assert lines[at - 3 : at] == [
+        f"# {Phase.model_fields['counts'].description}",
+        '#   "last"  the last one of the phase',
+        '#   "best"  the one with the best score on the board',
+    ]
+    at = lines.index('name = "test"')
+    assert lines[at - 2] == f"# {Phase.model_fields['name'].description}"
+    assert lines[at - 1] == f"# Write {allowed_in(Phase.model_fields['name']).what}."
+
+
+def test_every_field_of_the_model_is_in_the_file_with_its_description() -> None:
+    # Comments are wrapped, so the text is compared without its line breaks.
+    text = " ".join(render(EDITION).replace("\n#", " ").split())
+    for model in (Edition, Phase, Policies, Prize):
+        for name, field in model.model_fields.items():
+            assert field.description
+            assert field.description in text
+            for choice, meaning in allowed_in(field).choices.items():
+                assert f"{choice} " in text
+                assert meaning in text
+            assert re.search(rf"^(# )?(\[\[?{name}\]\]?|{name} = .+)$", render(EDITION), re.MULTILINE), name
+
+
+def test_comments_are_at_most_a_hundred_columns_wide() -> None:
+    assert max(len(line) for line in render(EDITION).split("\n") if line.startswith("#")) <= 100
+
+
+def test_what_is_absent_is_shown_as_a_comment_that_sets_nothing() -> None:
+    text = render(EDITION)
+    for line in ("# quota = 5", "# missing = 0", '# ties = "min"', "# announce = 10", "# [[prizes]]", "# place = 1"):
+        assert line in text.split("\n")
+    assert parse(text).phases[0].quota is None
+    assert "prizes" not in tomllib.loads(text)
+
+
+def test_every_commented_setting_is_valid_once_its_mark_is_removed() -> None:
+    text = re.sub(r"^# (\w+ = .*|\[\[\w+\]\])$", r"\1", render(EDITION), flags=re.MULTILINE)
+    edition = parse(text)
+    assert edition.phases[0].quota == 5
+    assert edition.policies == Policies(missing=0, ties="min", announce=10)
+    assert edition.prizes == (Prize(place=1, amount=Decimal(500), currency="EUR"),)
+
+
+def test_explanations_are_given_once_for_all_phases() -> None:
+    phase = EDITION.phases[0]
+    text = render(EDITION.model_copy(update={"phases": (phase, phase.model_copy(update={"name": "late"}))}))
+    assert text.count(Phase.model_fields["opens"].description or "?") == 1
+    assert text.count("[[phases]]\n") == 2
+
+
+def test_a_value_that_holds_a_heading_stays_a_value() -> None:
+    edition = EDITION.model_copy(update={"title": 'x"\n[[phases]]\n#'})
+    assert parse(render(edition)).title == 'x"\n[[phases]]\n#'
+
+
+def test_a_file_from_another_editor_is_read(tmp_path: Path) -> None:
+    text = render(EDITION)
+    file = tmp_path / "challenge.toml"
+    for content in (text.encode("utf-8-sig"), text.replace("\n", "\r\n").encode()):
+        file.write_bytes(content)
+        assert load(file) == EDITION
+
+
+def test_writing_makes_the_folder_and_nothing_but_the_file(tmp_path: Path) -> None:
+    target = write(EDITION, tmp_path / "editions" / "2020")
+    assert target == tmp_path / "editions" / "2020" / "challenge.toml"
+    assert load(target.parent) == load(target) == EDITION
+    assert os.listdir(target.parent) == ["challenge.toml"]
+    assert target.read_bytes() == render(EDITION).encode()
+
+
+def test_a_written_file_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:
+    (tmp_path / "other").touch()
+    assert write(EDITION, tmp_path).stat().st_mode == (tmp_path / "other").stat().st_mode
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_an_existing_file_is_never_written_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool) -> None:
+    if not links:
+        without_links(monkeypatch)
+    (tmp_path / "challenge.toml").write_text("# a night's work\n")
+    with pytest.raises(FileExistsError, match=r"challenge\.toml is already there and was not changed"):
+        write(EDITION, tmp_path)
+    assert (tmp_path / "challenge.toml").read_text() == "# a night's work\n"
+    assert os.listdir(tmp_path) == ["challenge.toml"]
+
+
+def test_a_drive_without_links_is_written_to_as_well(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_links(monkeypatch)
+    assert load(write(EDITION, tmp_path)) == EDITION
+    assert os.listdir(tmp_path) == ["challenge.toml"]
+
+
+def without_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a memory stick answers; no such drive can be mounted in a test."""
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+
+
+def test_a_file_in_place_of_the_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "demo").touch()
+    with pytest.raises(NotADirectoryError, match="demo is a file; name a folder"):
+        write(EDITION, tmp_path / "demo")

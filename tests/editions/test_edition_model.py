@@ -1,0 +1,218 @@
+"""What an edition may hold, and when its phases are open."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any, get_args
+from zoneinfo import ZoneInfo
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from isocenter import submissions
+from isocenter.editions import Edition, Phase, Policies, Prize
+from isocenter.editions._problems import allowed_in
+from isocenter.ranking import Participation, Ties
+
+SUMMER = timezone(timedelta(hours=2))
+
+
+def a_phase(**changes: Any) -> dict[str, Any]:
+    return {
+        "name": "test",
+        "title": "Test phase",
+        "opens": datetime(2020, 8, 10, tzinfo=SUMMER),
+        "closes": datetime(2020, 9, 10, tzinfo=SUMMER),
+        "results": datetime(2020, 10, 4, tzinfo=SUMMER),
+        **changes,
+    }
+
+
+def an_edition(**changes: Any) -> Edition:
+    return Edition.model_validate({"challenge": "hecktor2020", "title": "HECKTOR", "phases": [a_phase()], **changes})
+
+
+def is_refused(model: type[BaseModel], values: dict[str, Any], *at: str | int) -> bool:
+    try:
+        model.model_validate(values)
+    except ValidationError as error:
+        return at in [details["loc"] for details in error.errors()]
+    return False
+
+
+def test_a_phase_is_open_from_its_opening_until_just_before_its_closing() -> None:
+    edition = an_edition()
+    tick = timedelta(microseconds=1)
+    (phase,) = edition.phases
+    assert edition.phase_at(phase.opens - tick) == []
+    assert edition.phase_at(phase.opens) == [phase]
+    assert edition.phase_at(phase.closes - tick) == [phase]
+    assert edition.phase_at(phase.closes) == []
+
+
+def test_overlapping_phases_are_open_together_in_the_order_of_the_file() -> None:
+    edition = an_edition(phases=[a_phase(name="lesions"), a_phase(name="patients")])
+    assert [phase.name for phase in edition.phase_at(datetime(2020, 9, 1, tzinfo=UTC))] == ["lesions", "patients"]
+
+
+def test_the_same_moment_opens_a_phase_in_every_zone() -> None:
+    edition = an_edition()
+    assert edition.phase_at(datetime(2020, 8, 9, 22, tzinfo=UTC)) != []
+    assert edition.phase_at(datetime(2020, 8, 10, 7, tzinfo=ZoneInfo("Asia/Tokyo"))) != []
+    assert edition.phase_at(datetime(2020, 8, 9, 23, tzinfo=ZoneInfo("Europe/Zurich"))) == []
+
+
+def test_a_moment_without_zone_opens_nothing() -> None:
+    with pytest.raises(ValueError, match="no time zone"):
+        an_edition().phase_at(datetime(2020, 9, 1))
+
+
+@pytest.mark.parametrize("field", ["opens", "closes", "results"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        datetime(2020, 9, 10, 23, 59),
+        datetime(2020, 9, 10).date(),
+        "2020-09-10T23:59:59",
+        "soon",
+        2020,
+        1599775199.0,
+        None,
+        datetime(202, 9, 10, tzinfo=UTC),
+        datetime(9999, 12, 31, tzinfo=timezone(-timedelta(hours=12))),
+    ],
+)
+def test_a_date_is_a_moment_that_is_the_same_for_every_team(field: str, value: object) -> None:
+    assert is_refused(Phase, a_phase(**{field: value}), field)
+
+
+def test_a_named_zone_is_kept_as_its_offset_of_that_day() -> None:
+    zurich = ZoneInfo("Europe/Zurich")
+    phase = Phase.model_validate(a_phase(closes=datetime(2020, 9, 10, 23, 59, tzinfo=zurich)))
+    assert phase.closes.isoformat() == "2020-09-10T23:59:00+02:00"
+    # The hour that a clock shows twice is one of two moments, and both are equal to themselves.
+    first, second = (datetime(2020, 10, 25, 2, 30, tzinfo=zurich, fold=fold) for fold in (0, 1))
+    phases = [Phase.model_validate(a_phase(results=results)) for results in (first, second)]
+    assert phases[1].results - phases[0].results == timedelta(hours=1)
+
+
+def test_a_phase_closes_after_it_opens() -> None:
+    opens = a_phase()["opens"]
+    assert is_refused(Phase, a_phase(closes=opens), "closes")
+    assert is_refused(Phase, a_phase(closes=opens - timedelta(hours=1)), "closes")
+    assert not is_refused(Phase, a_phase(closes=opens + timedelta(seconds=1)), "closes")
+
+
+def test_results_come_with_the_closing_or_after_it() -> None:
+    closes = a_phase()["closes"]
+    assert is_refused(Phase, a_phase(results=closes - timedelta(seconds=1)), "results")
+    assert not is_refused(Phase, a_phase(results=closes), "results")
+
+
+def test_order_is_that_of_moments_not_of_clocks() -> None:
+    opens = datetime(2020, 9, 10, 12, tzinfo=SUMMER)
+    assert not is_refused(Phase, a_phase(opens=opens, closes=datetime(2020, 9, 10, 11, tzinfo=UTC)), "closes")
+    assert is_refused(Phase, a_phase(opens=opens, closes=datetime(2020, 9, 10, 13, tzinfo=timezone.max)), "closes")
+
+
+def test_an_edition_has_a_phase_and_phases_have_different_names() -> None:
+    assert is_refused(Edition, {**dict(an_edition()), "phases": []}, "phases")
+    assert is_refused(Edition, {**dict(an_edition()), "phases": [a_phase(), a_phase()]}, "phases")
+
+
+@pytest.mark.parametrize("quota", [0, -1, 2.0, "5", True])
+def test_a_quota_is_a_whole_number_from_one(quota: object) -> None:
+    assert is_refused(Phase, a_phase(quota=quota), "quota")
+
+
+@pytest.mark.parametrize("name", ["", "Test", "1st", "test phase", "test\n", "tést", "a/b"])
+def test_a_phase_name_is_safe_in_addresses_and_file_names(name: str) -> None:
+    assert is_refused(Phase, a_phase(name=name), "name")
+
+
+def test_what_is_left_out_reveals_nothing_and_limits_nothing() -> None:
+    phase = Phase.model_validate(a_phase())
+    assert (phase.quota, phase.counts, phase.visibility) == (None, "last", "hidden")
+    assert Policies() == Policies(missing=None, grid="refuse", ties=None, organisers="unlisted", announce=None)
+
+
+@pytest.mark.parametrize("missing", [0, 0.0, -1.5, Decimal("0.25"), "worst", "disqualify", None])
+def test_a_missing_case_counts_as_a_number_or_by_a_named_policy(missing: Any) -> None:
+    assert Policies.model_validate({"missing": missing}).missing == missing
+
+
+@pytest.mark.parametrize("missing", ["zero", "0", True, float("nan"), float("inf"), Decimal("NaN"), 10**400, [0]])
+def test_a_missing_case_counts_as_nothing_else(missing: object) -> None:
+    assert is_refused(Policies, {"missing": missing}, "missing")
+
+
+def test_an_amount_is_exact() -> None:
+    assert Prize.model_validate({"place": 1, "amount": 0.1, "currency": "EUR"}).amount == Decimal("0.1")
+    assert Prize.model_validate({"place": 1, "amount": "499.50", "currency": "EUR"}).amount == Decimal("499.50")
+
+
+@pytest.mark.parametrize(
+    "amount", [-1, Decimal("-0.01"), "much", True, Decimal("inf"), Decimal("1.0001"), 10**12, None]
+)
+def test_an_amount_is_money(amount: object) -> None:
+    assert is_refused(Prize, {"place": 1, "amount": amount, "currency": "EUR"}, "amount")
+
+
+@pytest.mark.parametrize("currency", ["eur", "EURO", "€", "EU", "EUR\n"])
+def test_a_currency_is_its_international_code(currency: str) -> None:
+    assert is_refused(Prize, {"place": 1, "amount": 1, "currency": currency}, "currency")
+
+
+def test_a_place_has_one_prize() -> None:
+    prize = {"place": 1, "amount": 500, "currency": "EUR"}
+    assert is_refused(Edition, {**dict(an_edition()), "prizes": [prize, prize]}, "prizes")
+    assert len(an_edition(prizes=[prize, {**prize, "place": 2}]).prizes) == 2
+
+
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "www.example.org", "https://", "https://a b"])
+def test_a_web_page_is_an_address_that_a_browser_opens(url: str) -> None:
+    assert is_refused(Edition, {**dict(an_edition()), "url": url}, "url")
+
+
+@pytest.mark.parametrize("field", ["title", "contact"])
+def test_text_that_no_file_can_hold_is_refused(field: str) -> None:
+    assert is_refused(Edition, {**dict(an_edition()), field: "a \ud800 surrogate"}, field)
+
+
+def test_an_edition_cannot_be_changed_in_place() -> None:
+    edition = an_edition()
+    with pytest.raises(ValidationError):
+        edition.title = "Another"
+    assert hash(edition) == hash(an_edition())
+
+
+def test_an_edition_survives_a_web_form() -> None:
+    edition = an_edition(prizes=[{"place": 1, "amount": "499.50", "currency": "EUR"}], policies={"missing": 0})
+    assert Edition.model_validate_json(edition.model_dump_json()) == edition
+
+
+@pytest.mark.parametrize("model", [Edition, Phase, Policies, Prize])
+def test_every_field_is_described_in_one_plain_sentence(model: type[BaseModel]) -> None:
+    for name, field in model.model_fields.items():
+        assert field.description, name
+        assert re.fullmatch(r"[A-Z][^.=]+\.", field.description), name
+        assert allowed_in(field).what, name
+
+
+def test_explained_choices_are_exactly_the_allowed_ones() -> None:
+    for model in (Phase, Policies):
+        for name, field in model.model_fields.items():
+            explained = {choice.strip('"') for choice in allowed_in(field).choices} - {"a number"}
+            kinds = (field.annotation, *get_args(field.annotation))
+            allowed = {value for kind in kinds for value in get_args(kind) if isinstance(value, str)}
+            allowed |= {value for value in kinds if isinstance(value, str)}
+            assert explained == allowed, name
+
+
+def test_policies_speak_the_language_of_the_rooms_that_apply_them() -> None:
+    assert get_args(Policies.model_fields["grid"].annotation) == get_args(submissions.GridPolicy)
+    assert set(get_args(get_args(Policies.model_fields["ties"].annotation)[0])) == set(get_args(Ties))
+    assert Phase.model_fields["counts"].default == Participation().counts
+    assert Policies.model_fields["organisers"].default == Participation().organisers

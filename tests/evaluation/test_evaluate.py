@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+import json
+import shutil
+from concurrent.futures import Executor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import isocenter
+from isocenter import evaluation
+from isocenter.evaluation import CohortError, worker_pool
+from isocenter.scores import write
+from isocenter.submissions import SubmissionRefused
+from isocenter.volumes import Volume, read
+from isocenter.volumes import write as write_volume
+
+
+def scores_of(table: pl.DataFrame, metric: str = "dice") -> dict[str, float | None]:
+    return dict(table.filter(pl.col("metric") == metric).select("case", "value").iter_rows())
+
+
+def paint(path: Path, label: int) -> None:
+    """Give one voxel of a mask another label."""
+    volume = read(path)
+    array = volume.array.copy()
+    array[0, 0, 0] = label
+    write_volume(Volume(array, volume.grid), path)
+
+
+def test_every_case_is_scored(reference: Path, submission: Path, expected_dice: dict[str, float]) -> None:
+    table = isocenter.evaluate("hecktor2020", reference=reference, submission=submission)
+    assert table.columns == ["case", "part", "metric", "value", "weight"]
+    assert scores_of(table) == pytest.approx(expected_dice, rel=1e-15)
+    assert table["weight"].to_list() == [1.0] * 4
+
+
+@pytest.mark.parametrize(
+    "make", [None, lambda: ThreadPoolExecutor(3), lambda: worker_pool(2)], ids=["here", "threads", "processes"]
+)
+def test_any_executor_gives_the_same_bytes(tmp_path: Path, reference: Path, submission: Path, make: Any) -> None:
+    (submission / "CHUV002.nii.gz").unlink()
+    paint(submission / "CHUV003.nii.gz", 9)
+    challenge = isocenter.challenge("hecktor2020")
+    serial = evaluation.evaluate(challenge, reference=reference, submission=submission)
+    executor: Executor | None = make() if make else None
+    other = evaluation.evaluate(challenge, reference=reference, submission=submission, executor=executor)
+    if executor is not None:
+        executor.shutdown()
+    for name, result in (("serial", serial), ("other", other)):
+        write(result.scores, tmp_path / name, record=result.record)
+    assert (tmp_path / "serial").read_bytes() == (tmp_path / "other").read_bytes()
+    assert serial.problems == other.problems
+
+
+def test_zips_score_as_their_folders_do(tmp_path: Path, reference: Path, submission: Path) -> None:
+    zips = [shutil.make_archive(str(tmp_path / f"zip-{path.name}"), "zip", path) for path in (reference, submission)]
+    expected = isocenter.evaluate("hecktor2020", reference=reference, submission=submission)
+    assert isocenter.evaluate("hecktor2020", reference=zips[0], submission=zips[1]).equals(expected)
+
+
+def test_a_missing_case_is_null_and_said_to_be_missing(reference: Path, submission: Path) -> None:
+    (submission / "CHUV002.nii.gz").unlink()
+    table = isocenter.evaluate("hecktor2020", reference=reference, submission=submission)
+    assert scores_of(table)["CHUV002"] is None
+    assert scores_of(table, "missing") == {"CHUV002": 1.0}
+    assert scores_of(table, "failed") == {}
+
+
+def test_a_case_that_cannot_be_read_does_not_sink_the_others(
+    reference: Path, submission: Path, expected_dice: dict[str, float]
+) -> None:
+    (submission / "CHUV002.nii.gz").write_bytes(b"not a mask")
+    with pytest.warns(UserWarning, match=r"CHUV002\.nii\.gz"):
+        table = isocenter.evaluate("hecktor2020", reference=reference, submission=submission)
+    scored = scores_of(table)
+    assert scored.pop("CHUV002") is None
+    assert scored == pytest.approx({case: expected_dice[case] for case in scored}, rel=1e-15)
+    assert scores_of(table, "failed") == {"CHUV002": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [
+        (8, r"ZeroDivisionError: a defect of the measure \(counted_challenge\.py, line \d+\)"),
+        (7, r"measure yielded dice = 1\.5, outside of \[0\.0, 1\.0\]"),
+        (6, r"measure yielded 'surprise', which the challenge does not declare"),
+    ],
+)
+def test_a_measure_that_fails_costs_only_its_case(
+    counted: Any, reference: Path, submission: Path, label: int, words: str
+) -> None:
+    paint(submission / "CHUV002.nii.gz", label)
+    with pytest.warns(UserWarning, match=words):
+        table = isocenter.evaluate(counted.challenge, reference=trimmed(reference), submission=submission)
+    assert scores_of(table, "failed") == {"CHUV002": 1.0}
+    assert sum(value is not None for value in scores_of(table).values()) == 2
+
+
+def trimmed(reference: Path) -> Path:
+    """Without the case whose reference has two labels, which the counting challenge does not know."""
+    (reference / "CHUV003.nii.gz").unlink(missing_ok=True)
+    (reference.parent / "team" / "CHUV003.nii.gz").unlink(missing_ok=True)
+    return reference
+
+
+def test_an_undefined_metric_is_null_without_being_missing_or_failed(
+    counted: Any, reference: Path, submission: Path
+) -> None:
+    paint(submission / "CHUV002.nii.gz", 5)
+    table = isocenter.evaluate(counted.challenge, reference=trimmed(reference), submission=submission)
+    assert scores_of(table)["CHUV002"] is None
+    assert scores_of(table, "failed") == scores_of(table, "missing") == {}
+
+
+def test_a_case_that_kills_its_worker_costs_only_itself(counted: Any, reference: Path, submission: Path) -> None:
+    paint(submission / "CHUV002.nii.gz", 9)
+    with worker_pool(2) as pool, pytest.warns(UserWarning, match="its worker process died twice"):
+        table = isocenter.evaluate(
+            counted.challenge, reference=trimmed(reference), submission=submission, executor=pool
+        )
+    assert scores_of(table, "failed") == {"CHUV002": 1.0}
+    assert sum(value is not None for value in scores_of(table).values()) == 2
+
+
+def test_a_broken_reference_is_blamed_on_the_reference(reference: Path, submission: Path) -> None:
+    paint(reference / "CHUV001.nii.gz", 7)
+    with pytest.warns(UserWarning, match="the reference of this case is unusable: holds the label 7"):
+        isocenter.evaluate("hecktor2020", reference=reference, submission=submission)
+
+
+def test_a_submission_that_cannot_be_trusted_is_refused_as_a_whole(tmp_path: Path, reference: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(SubmissionRefused, match="any of the 4 cases") as refusal:
+        isocenter.evaluate("hecktor2020", reference=reference, submission=tmp_path / "empty")
+    assert refusal.value.problems[0].severity == "refused"
+
+
+def test_the_policy_for_other_grids_is_recorded_with_the_scores(reference: Path, submission: Path) -> None:
+    volume = read(submission / "CHUV001.nii.gz")
+    origin = (volume.grid.origin[0] + 2.0, *volume.grid.origin[1:])
+    moved = isocenter.volumes.Grid(volume.grid.shape, volume.grid.spacing, origin)
+    write_volume(Volume(volume.array, moved), submission / "CHUV001.nii.gz")
+    table = isocenter.evaluate("hecktor2020", reference=reference, submission=submission, grid="trust-index")
+    assert scores_of(table)["CHUV001"] == 1.0
+    assert scores_of(table, "index_trusted") == pytest.approx({"CHUV001": 2.0})
+    table = isocenter.evaluate("hecktor2020", reference=reference, submission=submission, grid="resample")
+    assert scores_of(table)["CHUV001"] == pytest.approx(0.5)
+    assert scores_of(table, "resampled") == pytest.approx({"CHUV001": 2.0})
+    with pytest.warns(UserWarning, match="grid differs"):
+        table = isocenter.evaluate("hecktor2020", reference=reference, submission=submission)
+    assert scores_of(table, "failed") == {"CHUV001": 1.0}
+
+
+def test_the_record_names_content_not_places(tmp_path: Path, reference: Path, submission: Path) -> None:
+    challenge = isocenter.challenge("hecktor2020")
+    first = evaluation.evaluate(challenge, reference=reference, submission=submission).record
+    shutil.copytree(submission, tmp_path / "elsewhere")
+    second = evaluation.evaluate(challenge, reference=reference, submission=tmp_path / "elsewhere").record
+    assert first == second
+    assert str(tmp_path) not in json.dumps(first)
+    paint(submission / "CHUV001.nii.gz", 2)
+    third = evaluation.evaluate(challenge, reference=reference, submission=submission).record
+    assert third["reference"] == first["reference"]
+    assert third["submission"] != first["submission"]
+
+
+def test_weights_come_from_the_table_of_cases(reference: Path, submission: Path) -> None:
+    (reference / "cases.csv").write_text("case,centre,weight\nCHUV001,A,2\nCHUV002,A,\nCHUV003,B,0.5\nCHUV004,B,1\n")
+    table = isocenter.evaluate("hecktor2020", reference=reference, submission=submission)
+    assert table["weight"].to_list() == [2.0, 1.0, 0.5, 1.0]
+
+
+def test_a_reference_that_cannot_be_used_is_refused_with_all_its_problems(reference: Path, submission: Path) -> None:
+    (reference / "cases.csv").write_text("case,weight\nCHUV001,-1\nCHUV002,1\nCHUV002,1\n,1\nCHUV004,1\nCHUV005,1\n")
+    (reference / "CHUV004.nii.gz").write_bytes(b"nothing")
+    with pytest.raises(CohortError) as error:
+        isocenter.evaluate("hecktor2020", reference=reference, submission=submission)
+    for words in (
+        "weight '-1' is no positive number",
+        "line 4 lists the case again",
+        "line 5 names no case",
+        "CHUV005  (refused)       listed in cases.csv, but has no file",
+        "CHUV003",
+        "not listed in cases.csv",
+        "CHUV004.nii.gz",
+    ):
+        assert words in str(error.value)
+
+
+def test_a_folder_without_cases_says_what_was_expected(tmp_path: Path, submission: Path) -> None:
+    (tmp_path / "nothing").mkdir()
+    with pytest.raises(CohortError, match=r"expected files named <case>\.nii\.gz"):
+        isocenter.evaluate("hecktor2020", reference=tmp_path / "nothing", submission=submission)
+
+
+def test_check_finds_what_evaluate_finds_and_changes_nothing(reference: Path, submission: Path) -> None:
+    (submission / "CHUV001.nii.gz").unlink()
+    (submission / "CHUV002.nii.gz").write_bytes(b"")
+    (submission / "notes.txt").write_text("hello")
+    before = {path: path.stat().st_mtime_ns for path in submission.iterdir()}
+    problems = isocenter.check("hecktor2020", reference=reference, submission=submission)
+    assert [(p.severity, p.case or p.file) for p in problems] == [
+        ("unusable", "CHUV002"),
+        ("missing", "CHUV001"),
+        ("note", "notes.txt"),
+    ]
+    assert {path: path.stat().st_mtime_ns for path in submission.iterdir()} == before
+    found = evaluation.evaluate(isocenter.challenge("hecktor2020"), reference=reference, submission=submission)
+    assert found.problems == problems
+
+
+def test_an_empty_mask_is_measured_as_zero_and_warned_about(reference: Path, submission: Path) -> None:
+    volume = read(submission / "CHUV001.nii.gz")
+    write_volume(Volume(np.zeros_like(volume.array), volume.grid), submission / "CHUV001.nii.gz")
+    table = isocenter.evaluate("hecktor2020", reference=reference, submission=submission)
+    assert scores_of(table)["CHUV001"] == 0.0
+    (problem,) = isocenter.check("hecktor2020", reference=reference, submission=submission)
+    assert (problem.severity, problem.case) == ("warning", "CHUV001")
+
+
+def test_the_hash_of_the_reference_does_not_depend_on_what_a_team_sent(
+    counted: Any, reference: Path, submission: Path
+) -> None:
+    def record() -> dict[str, Any]:
+        with worker_pool(1) as pool:
+            files = {"reference": trimmed(reference), "submission": submission}
+            return evaluation.evaluate(counted.challenge, **files, executor=pool).record
+
+    whole = record()
+    (submission / "CHUV001.nii.gz").write_bytes(b"not a mask")
+    damaged = record()
+    paint(submission / "CHUV002.nii.gz", 9)  # kills its worker
+    (submission / "CHUV004.nii.gz").unlink()
+    nothing = record()
+    assert whole["reference"] == damaged["reference"] == nothing["reference"]
+    assert len({r["submission"] for r in (whole, damaged, nothing)}) == 3
+    assert nothing["cases"] == {"measured": 0, "missing": 1, "failed": 2}

@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+import csv
+import json
+import math
+import random
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import isocenter
+from isocenter.metrics import Metric, catalogue
+from isocenter.ranking import Board, Disqualify, FixedValue, MeanThenRank, WorstPossible, counting
+from isocenter.scores import Row, frame
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "ranking"
+ERROR = catalogue.register(Metric("test_error", "mm", "lower", (0.0, math.inf), 2, "for tests"))
+ZERO = MeanThenRank("dice", missing=FixedValue(0.0))
+
+
+def table(
+    values: dict[str, float | None], *, metric: str = "dice", weights: dict[str, float] | None = None
+) -> pl.DataFrame:
+    """A team's table; None is a missing case."""
+    rows = []
+    for case, value in values.items():
+        weight = (weights or {}).get(case, 1.0)
+        rows.append(Row(case, "", metric, value, weight))
+        if value is None:
+            rows.append(Row(case, "", "missing", 1.0, weight))
+    return frame(rows)
+
+
+def together(**teams: pl.DataFrame) -> pl.DataFrame:
+    return pl.concat([t.select(pl.lit(name).alias("submission"), pl.all()) for name, t in teams.items()])
+
+
+def golden_tables() -> dict[str, list[pl.DataFrame]]:
+    """HECKTOR-like scores: eight cases, up to six submissions a team, team three lacks two cases."""
+    with (GOLDEN / "hecktor_like_cases.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    cases = sorted({row["case"] for row in rows})
+    teams: dict[str, dict[int, dict[str, float]]] = {}
+    for row in rows:
+        if row["dsc"]:
+            teams.setdefault(row["team"], {}).setdefault(int(row["submission"]), {})[row["case"]] = float(row["dsc"])
+    return {
+        team: [table({case: found.get(case) for case in cases}) for _, found in sorted(submissions.items())]
+        for team, submissions in teams.items()
+    }
+
+
+def golden_board(**changes: Any) -> Board:
+    challenge = isocenter.challenge("hecktor2020")
+    rules = replace(challenge.participation, counts=changes.pop("counts", "last"))
+    rule = replace(challenge.boards["dice"], **changes)
+    challenge = replace(challenge, participation=rules, boards={"dice": rule})
+    return isocenter.rank(challenge, golden_tables(), organisers=["org"])
+
+
+@pytest.mark.parametrize(
+    ("key", "changes"),
+    [
+        ("policy_zero_last", {}),
+        ("policy_zero_best", {"counts": "best"}),
+        ("policy_disqualify_last", {"missing": Disqualify()}),
+        ("policy_zero_last", {"missing": WorstPossible()}),
+    ],
+)
+def test_the_golden_board(key: str, changes: dict[str, Any], golden_ranking: dict[str, Any]) -> None:
+    board = golden_board(**changes)
+    for team, expected in golden_ranking["hecktor_like"][key].items():
+        assert board[team].rank == expected["rank"]
+        score = expected["mean_dsc"]
+        assert board[team].score == (score if score is None else pytest.approx(score, rel=1e-12))
+
+
+def test_the_last_of_at_most_five_counts_and_the_sixth_is_noted(golden_ranking: dict[str, Any]) -> None:
+    for counts in ("last", "best"):
+        expected = golden_ranking["hecktor_like"][f"counting_submission_{counts}{'_of_at_most_5' * (counts == 'last')}"]
+        for team, tables in golden_tables().items():
+            if team in expected:
+                means = [ZERO.rank(together(x=t))["x"].score for t in tables]
+                assert counting(means, quota=5, counts=counts, better="higher") + 1 == expected[team]
+    assert golden_board().notes == ("two: 6 submissions, of which the quota admits 5; later ones do not count",)
+
+
+def test_the_organisers_team_of_the_golden_table_is_not_listed(golden_ranking: dict[str, Any]) -> None:
+    assert golden_ranking["hecktor_like"]["organizer_not_listed"] == ["org"]
+    assert "org" not in {row.submission for row in golden_board()}
+
+
+@given(st.dictionaries(st.sampled_from("abcdefgh"), st.one_of(st.none(), st.floats(0, 1)), min_size=1))
+def test_the_score_is_the_exact_mean_with_missing_as_zero(values: dict[str, float | None]) -> None:
+    board = ZERO.rank(together(x=table(values)))
+    exact = sum(Fraction(v or 0) for v in values.values()) / len(values)
+    assert board["x"].score == pytest.approx(float(exact), rel=1e-15)
+    assert board["x"].missing == sum(v is None for v in values.values())
+
+
+def test_case_weights_weigh() -> None:
+    weights = {"a": 3.0, "b": 1.0}
+    board = ZERO.rank(together(x=table({"a": 1.0, "b": 0.0}, weights=weights)))
+    assert board["x"].score == 0.75
+
+
+def test_the_order_of_cases_never_moves_a_bit() -> None:
+    values = {str(i): random.Random(i).random() for i in range(100)}
+    scores = set()
+    for seed in range(20):
+        shuffled = list(values.items())
+        random.Random(seed).shuffle(shuffled)
+        scores.add(ZERO.rank(together(x=table(dict(shuffled))))["x"].score)
+    assert len(scores) == 1
+
+
+def test_a_case_that_only_others_have_is_missing_not_left_out() -> None:
+    board = ZERO.rank(together(x=table({"a": 0.8}), y=table({"a": 0.6, "b": 0.4})))
+    assert (board["x"].score, board["x"].missing, board["x"].cases) == (0.4, 1, 2)
+    assert [row.submission for row in board] == ["y", "x"]
+
+
+def test_lower_is_better_where_the_catalogue_says_so() -> None:
+    rule = MeanThenRank("test_error", missing=FixedValue(100.0))
+    board = rule.rank(together(x=table({"a": 2.0}, metric="test_error"), y=table({"a": 1.0}, metric="test_error")))
+    assert [(row.submission, row.rank) for row in board] == [("y", 1), ("x", 2)]
+
+
+def test_equal_means_share_a_rank_and_stand_in_alphabetical_order() -> None:
+    board = ZERO.rank(
+        together(c=table({"a": 0.3, "b": 0.0}), b=table({"a": 0.1, "b": 0.2}), a=table({"a": 0.9, "b": 0.9}))
+    )
+    assert [(row.submission, row.rank) for row in board] == [("a", 1), ("b", 2), ("c", 2)]
+
+
+def test_rows_that_do_not_compete_have_no_rank_and_move_nobody() -> None:
+    teams = {"x": table({"a": 0.5}), "y": table({"a": 0.3}), "observer": table({"a": 0.9})}
+    board = isocenter.rank("hecktor2020", teams, benchmarks=["observer"])
+    assert [(row.submission, row.rank) for row in board] == [("observer", None), ("x", 1), ("y", 2)]
+
+
+def test_organisers_take_part_unlisted_and_leak_nowhere() -> None:
+    teams = {"x": table({"a": 0.5}), "home team": table({"a": 0.9})}
+    board = isocenter.rank("hecktor2020", teams | {"home team": [teams["home team"]] * 6}, organisers=["home team"])
+    assert [(row.submission, row.rank) for row in board] == [("x", 1)]
+    assert board["home team"].score == 0.9
+    assert board["home team"].rank is None
+    assert "home team" not in board.to_json() + str(board)
+
+
+def test_a_failed_case_is_told_apart_from_a_missing_one() -> None:
+    rows = [Row("a", "", "dice", 1.0), Row("b", "", "dice", None), Row("b", "", "failed", 1.0)]
+    row = ZERO.rank(together(x=frame(rows)))["x"]
+    assert (row.score, row.missing, row.failed) == (0.5, 0, 1)
+
+
+def test_an_undefined_metric_is_not_guessed() -> None:
+    with pytest.raises(ValueError, match=r"dice is undefined for 'x' in b"):
+        ZERO.rank(together(x=frame([Row("a", "", "dice", 1.0), Row("b", "", "dice", None)])))
+
+
+def test_an_infinite_value_has_no_mean() -> None:
+    rule = MeanThenRank("test_error", missing=FixedValue(0.0))
+    with pytest.raises(ValueError, match=r"'x' in case 'a' is inf"):
+        rule.rank(together(x=table({"a": math.inf}, metric="test_error")))
+
+
+def test_policies_that_do_not_fit_the_metric_are_errors() -> None:
+    missing = together(x=table({"a": None}, metric="test_error"))
+    with pytest.raises(ValueError, match="no worst value"):
+        MeanThenRank("test_error", missing=WorstPossible()).rank(missing)
+    with pytest.raises(ValueError, match="cannot count as -1"):
+        MeanThenRank("test_error", missing=FixedValue(-1.0)).rank(missing)
+
+
+def test_one_case_has_one_weight() -> None:
+    with pytest.raises(ValueError, match="different weights"):
+        ZERO.rank(together(x=table({"a": 1.0}, weights={"a": 2.0}), y=table({"a": 1.0})))
+
+
+def test_an_observation_is_not_ranked() -> None:
+    with pytest.raises(ValueError, match="no better or worse"):
+        MeanThenRank("missing", missing=FixedValue(1.0)).rank(together(x=table({"a": None})))
+
+
+def test_all_missing_is_a_score_of_zero() -> None:
+    board = ZERO.rank(together(x=table({"a": None, "b": None}), y=table({"a": 0.1, "b": None})))
+    assert [(row.submission, row.score, row.missing) for row in board] == [("y", 0.05, 1), ("x", 0.0, 2)]
+
+
+def test_an_empty_board_and_unknown_names() -> None:
+    assert len(isocenter.rank("hecktor2020", {})) == 0
+    with pytest.raises(ValueError, match="organiser nobody"):
+        isocenter.rank("hecktor2020", {"x": table({"a": 1.0})}, organisers=["nobody"])
+    with pytest.raises(ValueError, match="no board 'gold'"):
+        isocenter.rank("hecktor2020", {"x": table({"a": 1.0})}, board="gold")
+
+
+def test_the_json_of_a_board_says_what_was_ranked_and_how() -> None:
+    data = json.loads(isocenter.rank("hecktor2020", {"x": table({"a": 0.5, "b": None})}).to_json())
+    assert data["board"] == "dice"
+    assert data["metric"]["better"] == "higher"
+    assert "missing case counts as 0" in data["rule"]
+    assert data["rows"] == [
+        {
+            "submission": "x",
+            "score": 0.25,
+            "rank": 1.0,
+            "role": "team",
+            "cases": 2,
+            "missing": 1,
+            "failed": 0,
+            "disqualified": False,
+        }
+    ]

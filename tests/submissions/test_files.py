@@ -1,0 +1,108 @@
+"""How masks and images are read against the grid they must lie on."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from isocenter.submissions import ImageFile, MaskFile
+from isocenter.volumes import DiskFile, Grid, Volume, VolumeError, read_header, write
+
+GRID = Grid((6, 5, 4), spacing=(1, 1, 3))
+GOLDEN = Path(__file__).parents[1] / "golden" / "segmentation"
+
+
+def saved(path: Path, array: np.ndarray, grid: Grid = GRID) -> DiskFile:
+    write(Volume(array, grid), path)
+    return DiskFile(path)
+
+
+def ones(grid: Grid = GRID, dtype: type = np.uint8) -> np.ndarray:
+    return np.ones(grid.shape, dtype)
+
+
+MOVED = Grid(GRID.shape, GRID.spacing, origin=(0, 0, 1.0))
+
+
+def test_a_mask_on_another_grid_is_refused_with_the_deviation_in_mm(tmp_path: Path) -> None:
+    file = saved(tmp_path / "x.nii.gz", ones(), MOVED)
+    with pytest.raises(VolumeError, match=r"grid differs: .* corners lie up to 1\.00 mm apart, allowed 0\.50 mm"):
+        MaskFile().read(file, grid=GRID, policy="refuse")
+
+
+def test_trusting_the_index_keeps_the_voxels_and_says_so(tmp_path: Path) -> None:
+    reading = MaskFile().read(saved(tmp_path / "x.nii.gz", ones(), MOVED), grid=GRID, policy="trust-index")
+    assert reading.value.grid == GRID
+    assert reading.value.array.all()
+    assert reading.observations == (("index_trusted", pytest.approx(1.0)),)
+    assert reading.remarks[0][0] == "warning"
+
+
+def test_the_index_of_another_shape_cannot_be_trusted(tmp_path: Path) -> None:
+    other = Grid((7, 5, 4), spacing=(1, 1, 3))
+    with pytest.raises(VolumeError, match="grid differs"):
+        MaskFile().read(saved(tmp_path / "x.nii.gz", ones(other), other), grid=GRID, policy="trust-index")
+
+
+def test_resampling_the_golden_mask_gives_the_golden_voxels(golden_segmentation: dict[str, Any]) -> None:
+    expected = golden_segmentation["resample"]
+    grid = read_header(GOLDEN / expected["reference"]).grid
+    reading = MaskFile().read(DiskFile(GOLDEN / expected["prediction"]), grid=grid, policy="resample")
+    assert reading.observations[0][0] == "resampled"
+    array = reading.value.array
+    assert np.count_nonzero(array) == expected["n_foreground_after"]
+    voxels = np.ascontiguousarray(array.T.astype(np.uint8)).tobytes()
+    assert hashlib.sha256(voxels).hexdigest() == expected["sha256_uint8_zyx"]
+
+
+def test_the_same_grid_leaves_no_trace_under_any_policy(tmp_path: Path) -> None:
+    file = saved(tmp_path / "x.nii.gz", ones())
+    for policy in ("refuse", "resample", "trust-index"):
+        assert MaskFile().read(file, grid=GRID, policy=policy).observations == ()
+
+
+def test_a_mask_holds_only_the_labels_that_were_agreed(tmp_path: Path) -> None:
+    array = ones()
+    array[0, 0, 0], array[1, 0, 0] = 7, 9
+    with pytest.raises(VolumeError, match=r"labels 7, 9; a mask may hold only 0, 1 \(tumour\), 2 \(nodes\)"):
+        MaskFile(labels=(("tumour", 1), ("nodes", 2))).read(
+            saved(tmp_path / "x.mha", array), grid=GRID, policy="refuse"
+        )
+
+
+def test_an_empty_mask_is_a_warning_where_every_case_has_something_to_find(tmp_path: Path) -> None:
+    file = saved(tmp_path / "x.mha", np.zeros(GRID.shape, np.uint8))
+    assert MaskFile().read(file, grid=GRID, policy="refuse").remarks == ()
+    ((severity, text),) = MaskFile(warn_if_empty=True).read(file, grid=GRID, policy="refuse").remarks
+    assert severity == "warning"
+    assert "empty" in text
+
+
+def test_whole_numbers_in_a_wide_type_are_taken_with_a_note(tmp_path: Path) -> None:
+    reading = MaskFile().read(saved(tmp_path / "x.mha", ones(dtype=np.float64)), grid=GRID, policy="refuse")
+    assert reading.value.labels == (1,)
+    assert "float64 is slow" in reading.remarks[0][1]
+
+
+def test_an_image_is_finite_and_in_bounds(tmp_path: Path) -> None:
+    array = ones(dtype=np.float32)
+    spec = ImageFile(bounds=(0, 100))
+    assert spec.read(saved(tmp_path / "x.mha", array), grid=GRID, policy="refuse").value.array.dtype == np.float32
+    array[1, 2, 3] = np.nan
+    with pytest.raises(VolumeError, match=r"nan at voxel \(1, 2, 3\)"):
+        spec.read(saved(tmp_path / "x.mha", array), grid=GRID, policy="refuse")
+    array[1, 2, 3] = -4
+    with pytest.raises(VolumeError, match=r"from -4 to 1; they must lie in \[0, 100\]"):
+        spec.read(saved(tmp_path / "x.mha", array), grid=GRID, policy="refuse")
+
+
+def test_an_image_is_resampled_linearly_and_that_is_recorded(tmp_path: Path) -> None:
+    ramp = np.broadcast_to(np.arange(6.0)[:, None, None], GRID.shape).copy()
+    half = Grid(GRID.shape, GRID.spacing, origin=(0.6, 0, 0))
+    reading = ImageFile().read(saved(tmp_path / "x.mha", ramp, half), grid=GRID, policy="resample")
+    np.testing.assert_allclose(reading.value.array[1:, 0, 0], np.arange(1, 6) - 0.6)
+    assert reading.observations == (("resampled", pytest.approx(0.6)),)

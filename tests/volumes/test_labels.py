@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from isocenter.volumes import Grid, LabelMap, Volume, VolumeError, read_labels, side_by_side, write
+
+small = hnp.array_shapes(min_dims=3, max_dims=3, max_side=6)
+label_arrays = small.flatmap(
+    lambda shape: hnp.arrays(np.uint8, shape, elements=st.sampled_from([0, 0, 0, 0, 1, 2, 255]))
+)
+
+
+@given(label_arrays)
+def test_a_label_map_is_its_array(array: np.ndarray) -> None:
+    labels = LabelMap.from_array(array, Grid(array.shape))
+    np.testing.assert_array_equal(labels.array, array)
+    assert labels.labels == tuple(np.unique(array[array > 0]))
+    assert labels.empty == (not array.any())
+
+
+@given(label_arrays)
+def test_the_box_is_the_smallest_that_holds_the_foreground(array: np.ndarray) -> None:
+    box = LabelMap.from_array(array, Grid(array.shape)).box
+    if array.any():
+        for axis in range(3):
+            others = tuple(a for a in range(3) if a != axis)
+            assert box.any(axis=others)[[0, -1]].all()
+    else:
+        assert box.size == 0
+
+
+@given(st.data())
+def test_two_maps_side_by_side_keep_every_count(data: st.DataObject) -> None:
+    shape = data.draw(small)
+    first, second = (data.draw(hnp.arrays(np.uint8, shape, elements=st.integers(0, 2))) for _ in range(2))
+    grid = Grid(shape)
+    a, b = side_by_side(LabelMap.from_array(first, grid), LabelMap.from_array(second, grid))
+    assert a.shape == b.shape
+    assert a.sum() == np.count_nonzero(first)
+    assert b.sum() == np.count_nonzero(second)
+    assert (a & b).sum() == np.count_nonzero((first > 0) & (second > 0))
+    a, b = side_by_side(LabelMap.from_array(first, grid), LabelMap.from_array(second, grid), labels=[2])
+    assert (a & b).sum() == np.count_nonzero((first == 2) & (second == 2))
+
+
+def test_maps_on_different_grids_do_not_stand_side_by_side() -> None:
+    a, b = (LabelMap.from_array(np.ones(s, np.uint8), Grid(s)) for s in [(2, 2, 2), (2, 2, 3)])
+    with pytest.raises(ValueError, match="different grids"):
+        side_by_side(a, b)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.uint16, np.int32, np.float32, np.float64])
+def test_streaming_a_file_larger_than_a_block_gives_what_is_in_it(tmp_path: Path, dtype: type) -> None:
+    array = np.zeros((97, 89, 41), dtype)  # 354 thousand voxels: several blocks, none of which ends with a slice
+    array[3, 5, 0] = 1
+    array[40:60, 30:50, 20:22] = 2
+    array[96, 88, 40] = 7
+    write(Volume(array, Grid(array.shape)), tmp_path / "x.nii.gz")
+    labels = read_labels(tmp_path / "x.nii.gz")
+    np.testing.assert_array_equal(labels.array, array)
+    assert labels.labels == (1, 2, 7)
+
+
+def test_labels_above_255_keep_their_value() -> None:
+    array = np.zeros((2, 2, 2), np.int32)
+    array[0, 0, 0], array[1, 1, 1] = 1, 65535
+    labels = LabelMap.from_array(array, Grid((2, 2, 2)))
+    np.testing.assert_array_equal(labels.array, array)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(0.5, "fractional value 0.5"), (np.nan, "nan"), (np.inf, "inf"), (-1, "value -1"), (70000, "value 70000")],
+)
+def test_what_is_no_label_is_named(value: float, words: str) -> None:
+    array = np.zeros((3, 3, 3), np.float64)
+    array[1, 1, 1] = value
+    with pytest.raises(VolumeError, match=words):
+        LabelMap.from_array(array, Grid((3, 3, 3)))
