@@ -109,3 +109,17 @@ def test_patterns_may_have_folders_and_more_than_one_file(tmp_path: Path) -> Non
 def test_a_pattern_names_the_case_once() -> None:
     with pytest.raises(ValueError, match="once"):
         MaskFile(pattern="mask")
+
+
+def test_folders_that_cannot_be_looked_into_or_are_too_deep_are_named(tmp_path: Path) -> None:
+    touch(tmp_path, "a.nii.gz", "1/2/3/4/5/6/7/8/9/b.nii.gz")
+    (problem,) = list_files(tmp_path).problems
+    assert (problem.severity, problem.file) == ("note", "1/2/3/4/5/6/7/8")
+
+
+@pytest.mark.parametrize("name", ["team.zip", "team.tar"])
+def test_a_file_that_is_no_archive_is_called_by_what_it_should_be(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_bytes(b"PK but nothing more")
+    (problem,) = list_files(tmp_path / name).problems
+    assert problem.severity == "refused"
+    assert ("cut off zip" if name.endswith("zip") else "neither a folder nor a zip") in problem.message

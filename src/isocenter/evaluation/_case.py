@@ -62,8 +62,10 @@ class CaseResult:
 
 def check_case(task: CaseTask) -> CaseResult:
     """Read and check the outputs of a case without measuring them."""
-    _, result = _read_output(task)
-    return result
+    try:
+        return _read_output(task)[1]
+    except Exception as error:
+        return failed(task.case.name, _explain(error))
 
 
 def measure_case(task: CaseTask) -> CaseResult:
@@ -99,7 +101,7 @@ def _read_output(task: CaseTask) -> tuple[dict[str, Any], CaseResult]:
         try:
             reading = spec.read(file, grid=grid, policy=task.grid)
         except (ValueError, OSError) as error:
-            problems.append(Problem("unusable", str(error), case=task.case.name, file=file.name))
+            problems.append(Problem("unusable", _explain(error), case=task.case.name, file=file.name))
             broken = True
             continue
         values[slot] = reading.value
@@ -144,6 +146,8 @@ def _checked(score: Score, challenge: Challenge) -> Score:
 
 def _explain(error: Exception) -> str:
     """The reason of a failure; of an unforeseen one also its place, for whoever wrote the code."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"cannot be read: {error.strerror}"  # without the path, which is nobody's business
     if isinstance(error, ValueError | OSError):
         return str(error)
     place = traceback.extract_tb(error.__traceback__)[-1]

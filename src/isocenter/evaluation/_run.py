@@ -118,11 +118,22 @@ def evaluate(
 
 
 def _plan(challenge: Challenge, cohort: Cohort, listing: Listing, *, grid: GridPolicy) -> _Plan:
+    if absurd := _too_many(challenge, cohort, listing):
+        return _Plan(listing.name, (), absurd)
     found = match(listing, challenge.output, cases=[case.name for case in cohort.cases])
     problems = (*listing.problems, *_too_large(challenge, cohort, listing), *found.problems)
     code, cache = fingerprint(challenge), cache_folder()
     tasks = tuple(CaseTask(challenge, case, found.files[case.name], grid, code, cache) for case in cohort.cases)
     return _Plan(listing.name, tasks, problems)
+
+
+def _too_many(challenge: Challenge, cohort: Cohort, listing: Listing) -> tuple[Problem, ...]:
+    """Far more files than an answer has: comparing all their names would take long, and listing them help nobody."""
+    limit = 1000 + 10 * len(cohort.cases) * len(challenge.output)
+    if len(listing.entries) <= limit:
+        return ()
+    message = f"{len(listing.entries):,} files; an answer to {len(cohort.cases)} cases has at most {limit:,}"
+    return (Problem("refused", message, file=listing.name),)
 
 
 def _too_large(challenge: Challenge, cohort: Cohort, listing: Listing) -> list[Problem]:

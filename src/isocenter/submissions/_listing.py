@@ -6,7 +6,6 @@ import os
 import stat
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
@@ -57,40 +56,48 @@ def list_files(path: str | os.PathLike[str], *, trusted: bool = False) -> Listin
     """
     path = Path(path)
     if path.is_dir():
-        return Listing(path.name or str(path), tuple(_folder(path, trusted=trusted)))
-    if not path.exists():
-        msg = f"{path} does not exist"
-        raise FileNotFoundError(msg)
+        return _folder(path, trusted=trusted)
     try:
-        if path.is_file() and zipfile.is_zipfile(path):
+        if zipfile.is_zipfile(path):
             return _zip(path)
-        message = "neither a folder nor a zip archive"
+        path.stat()
+        kind = "a damaged or cut off zip archive" if path.suffix == ".zip" else "neither a folder nor a zip archive"
     except zipfile.BadZipFile as error:
-        message = f"the zip archive is damaged: {error}"
-    return Listing(path.name, (), (Problem("refused", message, file=path.name),))
+        kind = f"a damaged zip archive: {error}"
+    return Listing(path.name, (), (Problem("refused", kind, file=path.name),))
 
 
-def _folder(root: Path, *, trusted: bool) -> Iterator[Entry]:
-    for folder, folders, files in os.walk(root, followlinks=trusted):
+def _folder(root: Path, *, trusted: bool) -> Listing:
+    entries: list[Entry] = []
+    problems: list[Problem] = []
+
+    def cannot(error: OSError) -> None:
+        name = Path(error.filename).relative_to(root).as_posix()
+        problems.append(Problem("warning", f"a folder that cannot be read: {error.strerror}", file=name))
+
+    for folder, folders, files in os.walk(root, followlinks=trusted, onerror=cannot):
         below = Path(folder).relative_to(root)
-        if len(below.parts) >= _MAX_DEPTH:
+        if len(below.parts) >= _MAX_DEPTH and folders:
+            problems.append(Problem("note", "what lies deeper than this is not looked at", file=below.as_posix()))
             folders.clear()
         folders.sort()
-        for name in sorted(files + [f for f in folders if Path(folder, f).is_symlink() and not trusted]):
-            path = Path(folder, name)
-            try:
-                mode = (path.stat() if trusted and path.exists() else path.lstat()).st_mode
-            except OSError as error:
-                yield Entry((below / name).as_posix(), DiskFile(path), 0, f"cannot be looked at: {error.strerror}")
-                continue
-            if stat.S_ISLNK(mode):
-                trouble = "a symbolic link; put the file itself there"
-            elif not stat.S_ISREG(mode):
-                trouble = "not a regular file"
-            else:
-                trouble = ""
-            size = path.stat().st_size if not trouble else 0
-            yield Entry((below / name).as_posix(), DiskFile(path), size, trouble)
+        links = [] if trusted else [name for name in folders if Path(folder, name).is_symlink()]
+        entries += [
+            _entry(Path(folder, name), (below / name).as_posix(), trusted=trusted) for name in sorted(files + links)
+        ]
+    return Listing(root.name or str(root), tuple(entries), tuple(problems))
+
+
+def _entry(path: Path, name: str, *, trusted: bool) -> Entry:
+    file = DiskFile(path, follow=trusted)
+    try:
+        status = path.stat() if trusted else path.lstat()
+    except OSError as error:
+        return Entry(name, file, 0, f"cannot be looked at: {error.strerror}")
+    if stat.S_ISREG(status.st_mode):
+        return Entry(name, file, status.st_size)
+    link = stat.S_ISLNK(status.st_mode)
+    return Entry(name, file, 0, "a symbolic link; put the file itself there" if link else "not a regular file")
 
 
 def _zip(path: Path) -> Listing:

@@ -39,6 +39,8 @@ class DiskFile:
     """A regular file. Pipes, devices and folders are refused, as reading them may never end."""
 
     path: Path
+    follow: bool = True
+    """Whether the path may be a symbolic link; never in what strangers sent."""
 
     @property
     def name(self) -> str:
@@ -52,16 +54,17 @@ class DiskFile:
     def open(self) -> BinaryIO:
         """Open for reading."""
         # O_NONBLOCK so that a pipe, checked a moment ago or not, cannot hang the open itself.
-        handle = os.open(self.path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)
+        handle = os.open(self.path, flags if self.follow else flags | getattr(os, "O_NOFOLLOW", 0))
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             os.close(handle)
-            msg = f"{self.path} is not a regular file"
+            msg = "not a regular file"
             raise OSError(msg)
         return os.fdopen(handle, "rb")
 
     def beside(self, name: str) -> DiskFile:
         """Another file in the same folder."""
-        return DiskFile(self.path.with_name(name))
+        return DiskFile(self.path.with_name(name), self.follow)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +111,12 @@ class ZipMember:
 def _directory(path: Path) -> zipfile.ZipFile:
     """The archive, whose directory is read once and not once for every member."""
     status = path.stat()
-    return _read_directory(path, status.st_size, status.st_mtime_ns)
+    # Not across a fork: parent and child would share one position in the file.
+    return _read_directory(path, (status.st_ino, status.st_size, status.st_mtime_ns, os.getpid()))
 
 
 @lru_cache(maxsize=2)
-def _read_directory(path: Path, _size: int, _changed: int) -> zipfile.ZipFile:
+def _read_directory(path: Path, _state: tuple[int, ...]) -> zipfile.ZipFile:
     return zipfile.ZipFile(path)
 
 
