@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from isocenter.cli._arguments import ChallengeName, Grid, Json, Reference, Submission, Workers, executor, setting
 from isocenter.cli._terminal import HELP_PAGE, count_problems, problem_dicts, progress, show_problems
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from isocenter.evaluation import Challenge
 
 
 def score(
@@ -32,6 +37,7 @@ def score(
              --submission team.zip --out team.parquet
     """
     from isocenter import evaluation, scores
+    from isocenter.metrics import catalogue
     from isocenter.submissions import SubmissionRefused, printable
 
     which, name = setting(challenge, grid), printable(submission.name)
@@ -68,13 +74,31 @@ def score(
     scores.write(result.scores, out, record=result.record)
     journal.unlink(missing_ok=True)
     failed = any(problem.severity == "unusable" for problem in result.problems)
+    means = _on_its_own(which.challenge, result.scores)
     if as_json:
-        summary = {"ok": not failed, "out": str(out), **result.record, "problems": problem_dicts(result.problems)}
+        summary = {"ok": not failed, "out": str(out), "score": means, **result.record}
+        summary["problems"] = problem_dicts(result.problems)
         typer.echo(json.dumps(summary, indent=2, ensure_ascii=False))
     else:
         counts = ", ".join(f"{count} {state}" for state, count in result.record["cases"].items() if count)
         if result.problems:
             show_problems(result.problems)
             typer.echo("")
+        for board, score in means.items():
+            rule = which.challenge.boards[board]
+            typer.echo(f"{catalogue.get(rule.metric).show(score)}  {rule}")
         typer.echo(f"{which.challenge.name}: {name} scored: {counts}. Written to {out}")
     raise typer.Exit(1 if failed else 0)
+
+
+def _on_its_own(challenge: Challenge, table: pl.DataFrame) -> dict[str, float | None]:
+    """What the submission reaches on each board, without any rival; None where a board has no number for it."""
+    from isocenter.doors import rank
+
+    reached: dict[str, float | None] = {}
+    for board in challenge.boards:
+        try:
+            reached[board] = rank(challenge, {"this": table}, board=board)["this"].score
+        except ValueError:  # a metric that is undefined for some case has no mean
+            reached[board] = None
+    return reached

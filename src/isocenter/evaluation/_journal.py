@@ -54,11 +54,6 @@ class Journal:
             # The leading line break closes a line that an earlier process could not finish.
             stream.write(b"\n" + line.encode() + b"\n")
 
-    def close(self) -> None:
-        """The run is complete and its result written: the journal has done its work."""
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)
-
 
 def _result(data: dict[str, Any]) -> CaseResult:
     return CaseResult(
