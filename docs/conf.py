@@ -21,3 +21,12 @@ default_role = "code"
 html_theme = "furo"
 html_title = "isocenter"
 html_show_sphinx = False
+
+
+def _bars_are_bars(_app, _what, _name, _obj, _options, lines):  # type: ignore[no-untyped-def]
+    """|T| in a docstring is the size of a set, not a substitution."""
+    lines[:] = [line if "``" in line else line.replace("|", "\\|") for line in lines]
+
+
+def setup(app):  # type: ignore[no-untyped-def]
+    app.connect("autodoc-process-docstring", _bars_are_bars)

@@ -17,7 +17,6 @@ import typer
 import isocenter
 from isocenter import editions
 from isocenter.cli import app
-from isocenter.metrics import catalogue
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -37,7 +36,9 @@ def test_the_reference_of_challenge_toml_is_what_init_writes() -> None:
 
 def test_every_metric_is_in_the_reference() -> None:
     page = (DOCS / "reference" / "metrics.md").read_text()
-    ours = [name for name in catalogue.names() if not name.startswith("test_")]
+    # In a process of its own: tests register metrics too.
+    code = "import isocenter.challenges.hecktor2020; from isocenter.metrics import catalogue; print(*catalogue.names())"
+    ours = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert [name for name in ours if f"| `{name}` |" not in page] == []
 
 
@@ -63,7 +64,7 @@ def test_the_tutorial_goes_as_it_is_told(tmp_path: Path) -> None:
     for step in steps:
         ran = subprocess.run(["bash", "-c", step], cwd=folder, env=env, capture_output=True, text=True, check=False)
         assert "Traceback" not in ran.stderr
-        folder = tmp_path / "build" / "demo"
+        folder = tmp_path / "build" / "demo" / "hecktor2020"
         printed += ran.stdout
     shown = next(block for block in blocks(page, "text") if block.startswith("hecktor2020: mine has"))
     for line in shown.splitlines():
@@ -83,19 +84,7 @@ def test_python_examples_are_python(page: str) -> None:
         compile(block, page, "exec")
 
 
-def test_contributing_shows_the_example_that_is_tested() -> None:
-    """Line by line: what CONTRIBUTING prints is in the example package, but for comments and types."""
-    example = (ROOT / "examples" / "volumetry" / "volumetry.py").read_text()
-    squeezed = re.sub(r"\s|,", "", example)
-    shown = next(block for block in blocks(ROOT / "CONTRIBUTING.md", "python") if "Challenge(" in block)
-    for line in (
-        'better="lower"',
-        'abs(millilitres(output["mask"]) - reference)',
-        "missing=Disqualify()",
-        'grid_of="mask"',
-    ):
-        assert line in shown
-        assert re.sub(r"\s|,", "", line) in squeezed
-    (toml,) = blocks(ROOT / "CONTRIBUTING.md", "toml")
-    for line in toml.splitlines():
-        assert line in (ROOT / "examples" / "volumetry" / "pyproject.toml").read_text()
+def test_contributing_prints_the_example_that_is_tested() -> None:
+    example = ROOT / "examples" / "volumetry"
+    assert (example / "volumetry.py").read_text() in blocks(ROOT / "CONTRIBUTING.md", "python")
+    assert (example / "pyproject.toml").read_text() in blocks(ROOT / "CONTRIBUTING.md", "toml")

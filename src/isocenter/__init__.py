@@ -27,20 +27,10 @@ _HOME = {
     "SubmissionRefused": "isocenter.submissions",
 }
 _ROOMS = frozenset(
-    [
-        "atomic",
-        "challenges",
-        "doors",
-        "editions",
-        "evaluation",
-        "metrics",
-        "phantoms",
-        "ranking",
-        "report",
-        "scores",
-        "submissions",
-        "volumes",
-    ]
+    {
+        *("atomic", "challenges", "doors", "editions", "ensembles", "evaluation", "metrics", "phantoms"),
+        *("preprocessing", "ranking", "report", "scores", "stats", "submissions", "volumes"),
+    }
 )
 
 __all__ = ["Problem", "SubmissionRefused", "__version__", "challenge", "check", "evaluate", "rank"]

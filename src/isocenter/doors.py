@@ -151,5 +151,8 @@ def counting_scores(
 
 def _of(table: pl.DataFrame, team: str) -> pl.DataFrame:
     """A team's table with its name in the first column."""
+    if not isinstance(table, pl.DataFrame):
+        msg = f"the scores of {team!r} are a {type(table).__name__}; isocenter.scores.read(path) reads a table"
+        raise TypeError(msg)
     table = check_table(table, name=f"the score table of {team!r}")
     return table.select(pl.lit(team).alias("submission"), pl.exclude("submission"))

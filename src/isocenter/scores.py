@@ -132,8 +132,18 @@ def write(table: pl.DataFrame, path: str | os.PathLike[str], *, record: Mapping[
 
 
 def read(path: str | os.PathLike[str]) -> pl.DataFrame:
-    """Read and check a score table."""
-    return check(pl.read_parquet(_parquet(path)), name=os.fspath(path))
+    """Read and check a score table.
+
+    A metric of another package is known once its challenge is loaded: `isocenter.challenge(name)`.
+    """
+    try:
+        return check(pl.read_parquet(_parquet(path)), name=os.fspath(path))
+    except ScoreTableError as error:
+        maker = read_record(path).get("challenge")
+        if maker and "is not in the catalogue" in str(error):
+            msg = f"{error}\nIt holds scores of {maker}: call isocenter.challenge({maker!r}) first."
+            raise ScoreTableError(msg) from None
+        raise
 
 
 def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -79,5 +79,6 @@ def test_the_rules_of_2020() -> None:
     assert challenge.participation.counts == "last"
     assert challenge.participation.organisers == "unlisted"
     assert str(challenge.boards["dice"]) == (
-        "mean dice over all cases, higher is better; a missing case counts as 0; equals share the better rank"
+        "mean dice over all cases, higher is better; a missing or unusable case counts as 0; "
+        "equals share the better rank"
     )

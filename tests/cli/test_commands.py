@@ -162,14 +162,37 @@ def test_the_grid_policy_of_an_edition_is_in_force(where: list[Any], tmp_path: P
     assert scores.read_record(tmp_path / "a.parquet")["policies"]["grid"] == "trust-index"
 
 
-def test_the_demo_goes_from_nothing_to_a_page_and_can_be_repeated(tmp_path: Path) -> None:
+def test_the_demo_goes_from_nothing_to_two_boards_and_can_be_repeated(tmp_path: Path) -> None:
     for _ in range(2):
         result = run("demo", tmp_path / "demo", "--cases", 2)
         assert result.exit_code == 0, result.output
-    board = json.loads((tmp_path / "demo" / "board.json").read_text())
-    assert [row["rank"] for row in board["rows"]] == list(range(1, len(board["rows"]) + 1))
-    assert (tmp_path / "demo" / "leaderboard.html").read_text().lower().startswith("<!doctype html>")
-    assert len(list((tmp_path / "demo" / "scores").iterdir())) == len(board["rows"]) + 1
+    for name, unlisted in (("hecktor2020", 1), ("lung2019", 0)):
+        home = tmp_path / "demo" / name
+        board = json.loads((home / "board.json").read_text())
+        ranks = [row["rank"] for row in board["rows"] if row["role"] == "team"]
+        assert len(ranks) == 5
+        assert ranks == sorted(ranks)
+        assert ranks[0] == 1
+        assert (home / "leaderboard.html").read_text().lower().startswith("<!doctype html>")
+        assert len(list((home / "scores").iterdir())) == len(board["rows"]) + unlisted
+        assert isocenter.challenge(name).title in result.stdout
+        assert f'href="{name}/leaderboard.html"' in (tmp_path / "demo" / "index.html").read_text()
+
+
+def test_the_demo_shows_benchmarks_without_a_rank(tmp_path: Path) -> None:
+    run("demo", tmp_path / "demo", "--cases", 1)
+    rows = json.loads((tmp_path / "demo" / "lung2019" / "board.json").read_text())["rows"]
+    assert [row["submission"] for row in rows if row["role"] == "benchmark"] == ["Observer B", "Region growing"]
+    assert all((row["rank"] is None) == (row["role"] == "benchmark") for row in rows)
+
+
+def test_what_a_user_added_to_a_demo_outlives_the_next_one(tmp_path: Path) -> None:
+    run("demo", tmp_path / "demo", "--cases", 1)
+    (tmp_path / "demo" / "hecktor2020" / "mine.parquet").write_text("mine")
+    (tmp_path / "demo" / "lung2019" / "submissions" / "stray.txt").write_text("not of this cohort")
+    run("demo", tmp_path / "demo", "--cases", 1)
+    assert (tmp_path / "demo" / "hecktor2020" / "mine.parquet").read_text() == "mine"
+    assert not (tmp_path / "demo" / "lung2019" / "submissions" / "stray.txt").exists()
 
 
 def test_the_demo_does_not_touch_a_folder_of_somebody_else(tmp_path: Path) -> None:
@@ -217,7 +240,49 @@ def test_shells_can_complete_commands_and_challenges() -> None:
 
 @pytest.mark.parametrize("what", ["import isocenter", "from isocenter.cli import app"])
 def test_nothing_heavy_is_imported_before_it_is_needed(what: str) -> None:
-    heavy = "{'numpy', 'polars', 'pydantic', 'SimpleITK', 'jinja2', 'isal'}"
+    heavy = "{'numpy', 'polars', 'pydantic', 'SimpleITK', 'jinja2', 'numba', 'scipy', 'zlib_ng'}"
     code = f"import sys; {what}; print(sorted({heavy} & set(sys.modules)))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout == "[]\n"
+
+
+def test_a_board_is_never_written_over_a_table(where: list[Any], tmp_path: Path) -> None:
+    table = tmp_path / "a.parquet"
+    run("score", *where, "--out", table)
+    before = table.read_bytes()
+    for option in ("--out", "--html"):
+        assert run("rank", "hecktor2020", f"a={table}", option, table).exit_code == 2
+    assert table.read_bytes() == before
+    result = run("rank", "hecktor2020", f"a={table}", "--out", tmp_path / "b.json", "--html", tmp_path / "b.html")
+    assert f"Written to {tmp_path / 'b.json'}" in result.stdout
+
+
+def test_boards_and_teams_that_there_are_not_are_wrong_usage(where: list[Any], tmp_path: Path) -> None:
+    run("score", *where, "--out", tmp_path / "a.parquet")
+    for wrong in (["--board", "gold"], ["--organiser", "nobody"], ["--benchmark", "nobody"]):
+        assert run("rank", "hecktor2020", f"a={tmp_path / 'a.parquet'}", *wrong).exit_code == 2
+
+
+def test_different_policies_are_noted(where: list[Any], tmp_path: Path) -> None:
+    run("score", *where, "--out", tmp_path / "a.parquet")
+    run("score", *where, "--out", tmp_path / "b.parquet", "--grid", "resample")
+    result = run("rank", "hecktor2020", *(f"{n}={tmp_path / n}.parquet" for n in "ab"))
+    assert result.exit_code == 0
+    assert "under different policies" in result.stderr
+
+
+def test_a_folder_with_the_name_of_a_challenge_does_not_hide_it(
+    where: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "hecktor2020").mkdir()
+    assert run("check", *where).exit_code == 0
+
+
+def test_a_missing_value_that_would_win_is_refused(tmp_path: Path) -> None:
+    run("init", "hecktor2020", tmp_path)
+    path = tmp_path / "challenge.toml"
+    path.write_text(path.read_text().replace("missing = 0", "missing = 1"))
+    result = run("validate", tmp_path)
+    assert result.exit_code == 1
+    assert "a missing case would beat every other" in result.stdout

@@ -54,6 +54,9 @@ class OwnRule:
 
     metric: str = "dice"
 
+    def check(self) -> None:
+        pass
+
     def rank(self, scores: pl.DataFrame, *, name: str = "", roles: Any = None) -> Board:
         return Board(name=name, metric=self.metric, rule="own", rows=())
 
@@ -178,7 +181,8 @@ def test_a_missing_case_cannot_count_as_an_impossible_value() -> None:
 def test_the_worst_of_a_metric_without_bound_does_not_exist() -> None:
     unbounded = "test_distance"
     catalogue.register(catalogue.Metric(unbounded, "mm", "lower", (0.0, math.inf), 1, "a distance, for this test"))
-    challenge = replace(PLAIN, boards={"main": MeanThenRank(unbounded, missing=FixedValue(1.0))})
+    boards = {"main": MeanThenRank(unbounded, missing=FixedValue(1.0))}
+    challenge = replace(PLAIN, metrics=(unbounded,), boards=boards)
     with pytest.raises(EditionError, match=f"{unbounded} has no worst value"):
         apply(edited(challenge, missing="worst"), challenge)
 

@@ -43,6 +43,19 @@ counts = "last"
 place = 1
 amount = 500
 currency = "EUR"
+
+[[bonuses]]
+title = "Best after a week"
+amount = 150
+currency = "CHF"
+to = "named"
+phase = "training"
+
+[payout]
+amount = 15
+currency = "USD"
+per = 0.001
+above = 0.574
 """
 
 OPENS = "opens = 2020-08-10T00:00:00+02:00"
@@ -58,6 +71,11 @@ CURRENCY = 'write three capitals in quotes, such as "EUR" or "CHF"'
 URL = 'write an address in quotes that begins with https:// or http://, or ""'
 PHASES = "write one or more phases, each under its own heading [[phases]] in double brackets"
 TEXT = "write a text in quotes that is not empty"
+STEP = "write a number above 0 with at most twelve decimals, such as 0.001"
+THRESHOLD = "write a number with at most twelve decimals, such as 0.574"
+MULTIPLE = "write a number above 0 with at most three decimals, such as 25"
+TO = 'write "everybody" or "named"'
+ELSEWHERE = '"place" does not belong here, but under the heading'
 DATE = "this cannot be read as a date; a date is written as 2020-09-10T23:59:59+02:00"
 LINE = "a line holds a setting (a name, =, and a value), a heading in brackets, or a comment after #"
 HIDDEN = "a character stands here that is not allowed, or that an editor does not show"
@@ -181,7 +199,32 @@ def test_the_good_file_is_good() -> None:
         ("amount = 500", "amount = -5", "prizes[1].amount", f"-5 is not allowed; {AMOUNT}"),
         ("amount = 500", "amount = inf", "prizes[1].amount", f"inf is not allowed; {AMOUNT}"),
         ('currency = "EUR"', 'currency = "euro"', "prizes[1].currency", f'"euro" is not allowed; {CURRENCY}'),
+        ('to = "named"', 'to = "name"', "bonuses[1].to", f'"name" is not allowed; {TO} (did you mean "named"?)'),
+        (
+            'phase = "training"',
+            'phase = "traning"',
+            "bonuses[1].phase",
+            '"traning" is not a phase of this edition; write the name of one: "training", "test" '
+            '(did you mean "training"?)',
+        ),
+        (
+            'phase = "training"',
+            "phase = 1",
+            "bonuses[1].phase",
+            "1 is not allowed; write the name of a phase in quotes",
+        ),
+        ("per = 0.001", "per = 0", "payout.per", f"0 is not allowed; {STEP}"),
+        ("above = 0.574", 'above = "much"', "payout.above", f'"much" is not allowed; {THRESHOLD}'),
+        ("above = 0.574", "above = 0.574\nround_up_to = -25", "payout.round_up_to", f"-25 is not allowed; {MULTIPLE}"),
+        (
+            "above = 0.574",
+            'above = 0.574\nphase = "final"',
+            "payout.phase",
+            '"final" is not a phase of this edition; write the name of one: "training", "test"',
+        ),
         # keys
+        ("above = 0.574", "above = 0.574\nplace = 1", "payout.place", f"{ELSEWHERE} [[prizes]]"),
+        ("missing = 0", "per = 0.001", "policies.per", '"per" does not belong here, but under the heading [payout]'),
         ("quota = 5", "quotas = 5", "phases[2].quotas", '"quotas" is not known; did you mean "quota"?'),
         (INSTITUTES, 'organizers = ["X"]', "organizers", '"organizers" is not known; did you mean "organisers"?'),
         (
@@ -287,15 +330,45 @@ def test_all_problems_come_at_once_in_the_order_of_the_lines() -> None:
         'challenge.toml:24: phases[2].counts: "lst" is not allowed; write "last" or "best" (did you mean "last"?)',
         "challenge.toml:26: prizes[1].amount: is missing; write a number, 0 or more, with at most three decimals, "
         "such as 500 or 499.50",
-        'challenge.toml:28: prizes[1].sum: "sum" is not known; what can be set here is place, amount, currency',
+        'challenge.toml:28: prizes[1].sum: "sum" is not known; what can be set here is place, amount, currency, phase',
     ]
 
 
 def test_a_place_with_two_prizes_is_named() -> None:
     text = GOOD + '\n[[prizes]]\nplace = 1\namount = 200\ncurrency = "EUR"\n'
+    second = GOOD.count("\n") + 3
     assert the_problem_of(text) == EditionProblem(
-        33, "prizes[2].place", "1", "1 is already the place of prize 1; write another"
+        second, "prizes[2].place", "1", "1 is already the place of prize 1; write another"
     )
+    # The first prize names no phase: it is of the one that closes last.
+    assert the_problem_of(f'{text}phase = "test"\n') == the_problem_of(text)
+    assert len(parse(f'{text}phase = "training"\n').prizes) == 2
+
+
+def test_a_phase_with_two_bonuses_of_one_title_is_named() -> None:
+    text = GOOD + '\n[[bonuses]]\ntitle = "Best after a week"\namount = 200\ncurrency = "EUR"\n'
+    assert len(parse(text).bonuses) == 2
+    problem = the_problem_of(f'{text}phase = "training"\n')
+    assert problem.where == "bonuses[2].title"
+    assert problem.message == '"Best after a week" is already the title of bonus 1; write another'
+
+
+def test_prizes_of_unknown_phases_are_told_also_where_other_things_are_wrong() -> None:
+    text = GOOD.replace("place = 1", 'place = 0\nphase = "tst"').replace("quota = 5", "quota = 0")
+    assert [(problem.where, problem.line) for problem in problems_of(text)] == [
+        ("phases[2].quota", 24),
+        ("prizes[1].place", 28),
+        ("prizes[1].phase", 29),
+    ]
+    # Without names of phases there is nothing to compare with.
+    nameless = text.replace('name = "test"\n', "")
+    assert "prizes[1].phase" not in [problem.where for problem in problems_of(nameless)]
+
+
+def test_bonuses_in_single_brackets_are_told_apart() -> None:
+    problem = the_problem_of(f"{GOOD}\n[bonuses]\ntitle = 'x'\n".replace("[[bonuses]]", "[bonuses]"))
+    assert problem.where == "bonuses"
+    assert problem.message == "is already set in line 32; write each under its own heading [[bonuses]]"
 
 
 def test_a_problem_in_tables_written_on_one_line_has_its_own_line() -> None:

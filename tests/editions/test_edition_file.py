@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isocenter.editions import Edition, Phase, Policies, Prize, load, parse, render, write
+from isocenter.editions import Bonus, Edition, Payout, Phase, Policies, Prize, load, parse, render, write
+from isocenter.editions._model import closing_last
 from isocenter.editions._problems import allowed_in
 
 EDITION = Edition.model_validate(
@@ -60,12 +61,27 @@ def phases(draw: Any, name: str) -> Phase:
     )
 
 
+def payouts(of_phases: st.SearchStrategy[str | None]) -> st.SearchStrategy[Payout]:
+    fine = st.integers(0, 12).flatmap(lambda places: st.decimals(-(10**11), 10**11, places=places))
+    money = st.integers(0, 3).flatmap(lambda places: st.decimals(0, 10**11, places=places))
+    return st.builds(
+        Payout,
+        amount=money,
+        currency=st.sampled_from(["USD", "CHF"]),
+        per=fine.map(abs).filter(bool),
+        above=fine,
+        round_up_to=st.none() | money.filter(bool),
+        phase=of_phases,
+    )
+
+
 numbers = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @st.composite
 def editions(draw: Any) -> Edition:
     amounts = st.decimals(0, 10**12 - 1, places=draw(st.integers(0, 3)))
+    currencies = st.sampled_from(["EUR", "CHF"])
     policies = Policies(
         missing=draw(st.one_of(st.none(), numbers, st.sampled_from(["worst", "disqualify"]))),
         grid=draw(st.sampled_from(["refuse", "resample", "trust-index"])),
@@ -73,6 +89,15 @@ def editions(draw: Any) -> Edition:
         organisers=draw(st.sampled_from(["unlisted", "unranked"])),
         announce=draw(st.none() | st.integers(1, 100)),
     )
+    spans_of_time = tuple(draw(phases(name)) for name in draw(st.lists(names, min_size=1, max_size=3, unique=True)))
+    last = closing_last(spans_of_time).name
+    of_phases = st.sampled_from([None, *(phase.name for phase in spans_of_time)])
+
+    def apart(what: st.SearchStrategy[Any]) -> list[tuple[str | None, Any]]:
+        """What is different within a phase, where no phase means the last one."""
+        entries = st.lists(st.tuples(of_phases, what), max_size=4, unique_by=lambda entry: (entry[0] or last, entry[1]))
+        return list(draw(entries))
+
     return Edition(
         challenge=draw(names),
         title=draw(titles),
@@ -80,11 +105,22 @@ def editions(draw: Any) -> Edition:
         contact=draw(texts),
         url=draw(st.sampled_from(["", "https://example.org/hecktor?a=1#b", "http://exämple.org/\"'"])),
         policies=policies,
-        phases=tuple(draw(phases(name)) for name in draw(st.lists(names, min_size=1, max_size=3, unique=True))),
+        phases=spans_of_time,
         prizes=tuple(
-            Prize(place=place, amount=draw(amounts), currency=draw(st.sampled_from(["EUR", "CHF"])))
-            for place in draw(st.lists(st.integers(1, 50), max_size=3, unique=True))
+            Prize(place=place, amount=draw(amounts), currency=draw(currencies), phase=phase)
+            for phase, place in apart(st.integers(1, 50))
         ),
+        bonuses=tuple(
+            Bonus(
+                title=title,
+                amount=draw(amounts),
+                currency=draw(currencies),
+                to=draw(st.sampled_from(["everybody", "named"])),
+                phase=phase,
+            )
+            for phase, title in apart(titles)
+        ),
+        payout=draw(st.none() | payouts(of_phases)),
     )
 
 
@@ -130,7 +166,7 @@ def test_a_setting_follows_its_description_and_what_is_allowed() -> None:
 def test_every_field_of_the_model_is_in_the_file_with_its_description() -> None:
     # Comments are wrapped, so the text is compared without its line breaks.
     text = " ".join(render(EDITION).replace("\n#", " ").split())
-    for model in (Edition, Phase, Policies, Prize):
+    for model in (Edition, Phase, Policies, Prize, Bonus, Payout):
         for name, field in model.model_fields.items():
             assert field.description
             assert field.description in text
@@ -148,16 +184,29 @@ def test_what_is_absent_is_shown_as_a_comment_that_sets_nothing() -> None:
     text = render(EDITION)
     for line in ("# quota = 5", "# missing = 0", '# ties = "min"', "# announce = 10", "# [[prizes]]", "# place = 1"):
         assert line in text.split("\n")
+    for line in ("# [[bonuses]]", '# to = "named"', "# [payout]", "# per = 0.001", "# round_up_to = 25"):
+        assert line in text.split("\n")
     assert parse(text).phases[0].quota is None
-    assert "prizes" not in tomllib.loads(text)
+    assert parse(text).payout is None
+    assert not {"prizes", "bonuses", "payout"} & set(tomllib.loads(text))
 
 
 def test_every_commented_setting_is_valid_once_its_mark_is_removed() -> None:
-    text = re.sub(r"^# (\w+ = .*|\[\[\w+\]\])$", r"\1", render(EDITION), flags=re.MULTILINE)
+    text = re.sub(r"^# (\w+ = .*|\[\[\w+\]\]|\[\w+\])$", r"\1", render(EDITION), flags=re.MULTILINE)
     edition = parse(text)
     assert edition.phases[0].quota == 5
     assert edition.policies == Policies(missing=0, ties="min", announce=10)
-    assert edition.prizes == (Prize(place=1, amount=Decimal(500), currency="EUR"),)
+    assert edition.prizes == (Prize(place=1, amount=Decimal(500), currency="EUR", phase="test"),)
+    title = "Best solution after the first week"
+    assert edition.bonuses == (Bonus(title=title, amount=Decimal(500), currency="EUR", to="named", phase="test"),)
+    assert edition.payout == Payout(
+        amount=Decimal(500),
+        currency="EUR",
+        per=Decimal("0.001"),
+        above=Decimal("0.574"),
+        round_up_to=Decimal(25),
+        phase="test",
+    )
 
 
 def test_explanations_are_given_once_for_all_phases() -> None:

@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from isocenter import submissions
-from isocenter.editions import Edition, Phase, Policies, Prize
+from isocenter.editions import Bonus, Edition, Payout, Phase, Policies, Prize
 from isocenter.editions._problems import allowed_in
 from isocenter.ranking import Participation, Ties
 
@@ -171,6 +171,54 @@ def test_a_place_has_one_prize() -> None:
     assert len(an_edition(prizes=[prize, {**prize, "place": 2}]).prizes) == 2
 
 
+THREE = [a_phase(name="one"), a_phase(name="late", closes=a_phase()["results"]), a_phase(name="three")]
+PRIZE = {"place": 1, "amount": 500, "currency": "EUR"}
+BONUS = {"title": "Best of the week", "amount": 1500, "currency": "USD"}
+PAYOUT = {"amount": 15, "currency": "USD", "per": "0.001", "above": "0.574"}
+
+
+def test_every_phase_has_its_own_places_and_bonuses() -> None:
+    prizes = [PRIZE, {**PRIZE, "phase": "one"}, {**PRIZE, "phase": "three"}]
+    assert len(an_edition(phases=THREE, prizes=prizes).prizes) == 3
+    assert is_refused(Edition, {**dict(an_edition(phases=THREE)), "prizes": [*prizes, prizes[1]]}, "prizes")
+    bonuses = [BONUS, {**BONUS, "phase": "one"}]
+    assert len(an_edition(phases=THREE, bonuses=bonuses).bonuses) == 2
+    assert is_refused(Edition, {**dict(an_edition(phases=THREE)), "bonuses": [BONUS, BONUS]}, "bonuses")
+
+
+def test_no_phase_is_the_one_that_closes_last() -> None:
+    edition = an_edition(phases=THREE)
+    assert edition.last_phase.name == "late"
+    tied = an_edition(phases=[a_phase(name="one"), a_phase(name="two")])
+    assert tied.last_phase.name == "two"
+    twice = {**dict(edition), "prizes": [PRIZE, {**PRIZE, "phase": "late"}]}
+    assert is_refused(Edition, twice, "prizes")
+
+
+@pytest.mark.parametrize(("key", "value"), [("prizes", [PRIZE]), ("bonuses", [BONUS]), ("payout", PAYOUT)])
+def test_what_is_won_is_won_in_a_phase_of_the_edition(key: str, value: Any) -> None:
+    def of_phase(name: str) -> Any:
+        return [{**entry, "phase": name} for entry in value] if isinstance(value, list) else {**value, "phase": name}
+
+    assert is_refused(Edition, {**dict(an_edition()), key: of_phase("training")}, key)
+    assert is_refused(Edition, {**dict(an_edition()), key: of_phase("")}, key)
+    assert getattr(an_edition(**{key: of_phase("test")}), key)
+
+
+def test_steps_and_thresholds_are_exact_and_steps_are_positive() -> None:
+    payout = Payout.model_validate({**PAYOUT, "above": 0.574, "round_up_to": 25})
+    assert (payout.per, payout.above, payout.round_up_to) == (Decimal("0.001"), Decimal("0.574"), 25)
+    assert Payout.model_validate({**PAYOUT, "above": "-3.5"}).above == Decimal("-3.5")
+    for key, value in (("per", 0), ("per", "-0.001"), ("round_up_to", 0), ("above", "nan"), ("per", "1e-13")):
+        assert is_refused(Payout, {**PAYOUT, key: value}, key), (key, value)
+
+
+@pytest.mark.parametrize("to", ["all", "best", "", None, True])
+def test_a_bonus_is_for_everybody_or_for_who_is_named(to: object) -> None:
+    assert is_refused(Bonus, {**BONUS, "to": to}, "to")
+    assert Bonus.model_validate(BONUS).to == "named"
+
+
 @pytest.mark.parametrize("url", ["javascript:alert(1)", "www.example.org", "https://", "https://a b"])
 def test_a_web_page_is_an_address_that_a_browser_opens(url: str) -> None:
     assert is_refused(Edition, {**dict(an_edition()), "url": url}, "url")
@@ -189,11 +237,12 @@ def test_an_edition_cannot_be_changed_in_place() -> None:
 
 
 def test_an_edition_survives_a_web_form() -> None:
-    edition = an_edition(prizes=[{"place": 1, "amount": "499.50", "currency": "EUR"}], policies={"missing": 0})
+    prizes = [{"place": 1, "amount": "499.50", "currency": "EUR"}]
+    edition = an_edition(prizes=prizes, bonuses=[BONUS], payout=PAYOUT, policies={"missing": 0})
     assert Edition.model_validate_json(edition.model_dump_json()) == edition
 
 
-@pytest.mark.parametrize("model", [Edition, Phase, Policies, Prize])
+@pytest.mark.parametrize("model", [Edition, Phase, Policies, Prize, Bonus, Payout])
 def test_every_field_is_described_in_one_plain_sentence(model: type[BaseModel]) -> None:
     for name, field in model.model_fields.items():
         assert field.description, name
@@ -202,7 +251,7 @@ def test_every_field_is_described_in_one_plain_sentence(model: type[BaseModel]) 
 
 
 def test_explained_choices_are_exactly_the_allowed_ones() -> None:
-    for model in (Phase, Policies):
+    for model in (Phase, Policies, Prize, Bonus, Payout):
         for name, field in model.model_fields.items():
             explained = {choice.strip('"') for choice in allowed_in(field).choices} - {"a number"}
             kinds = (field.annotation, *get_args(field.annotation))

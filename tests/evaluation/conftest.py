@@ -33,6 +33,13 @@ def prepare(case):
 def measure(reference, output):
     mask = output["mask"]
     log("measure")
+    return Score("dice", 1.0) if 2 in mask.labels else scores(reference, mask)
+
+def scores(reference, mask):
+    if 4 in mask.labels:
+        return
+    if 3 in mask.labels:
+        yield Score("dice", 1.0)
     if 9 in mask.labels:
         os.kill(os.getpid(), signal.SIGKILL)
     if 8 in mask.labels:

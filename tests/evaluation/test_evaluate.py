@@ -85,7 +85,10 @@ def test_a_case_that_cannot_be_read_does_not_sink_the_others(
 @pytest.mark.parametrize(
     ("label", "words"),
     [
-        (8, r"ZeroDivisionError: a defect of the measure \(counted_challenge\.py, line \d+\)"),
+        (8, r"could not be measured: ZeroDivisionError: a defect of the measure \(counted_challenge\.py, line \d+\)"),
+        (4, r"measure yielded no 'dice'; one that is undefined for a case is Score\('dice', None\)"),
+        (3, r"measure yielded 'dice' twice for part ''"),
+        (2, r"measure returned one Score; it must yield them"),
         (7, r"measure yielded dice = 1\.5, outside of \[0\.0, 1\.0\]"),
         (6, r"measure yielded 'surprise', which the challenge does not declare"),
     ],
@@ -128,7 +131,7 @@ def test_a_case_that_kills_its_worker_costs_only_itself(counted: Any, reference:
 
 def test_a_broken_reference_is_blamed_on_the_reference(reference: Path, submission: Path) -> None:
     paint(reference / "CHUV001.nii.gz", 7)
-    with pytest.warns(UserWarning, match="the reference of this case is unusable: holds the label 7"):
+    with pytest.raises(CohortError, match=r"the reference .* cannot be used:\n  CHUV001 .* holds the label 7"):
         isocenter.evaluate("hecktor2020", reference=reference, submission=submission)
 
 

@@ -86,7 +86,7 @@ def many_cases(folder: Path, count: int) -> dict[str, Path]:
     return {side: folder / side for side in ("reference", "submission")}
 
 
-@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
 def test_a_killed_process_loses_nothing_that_was_finished(tmp_path: Path, blow: signal.Signals) -> None:
     files = many_cases(tmp_path, 12)
     isocenter = Path(sys.executable).with_name("isocenter")
@@ -104,7 +104,7 @@ def test_a_killed_process_loses_nothing_that_was_finished(tmp_path: Path, blow: 
     assert not (tmp_path / "killed.parquet").exists()
     finished = journal.read_bytes().count(b"}\n")
     assert 2 <= finished < 12
-    if blow == signal.SIGINT:
+    if blow != signal.SIGKILL:
         assert process.returncode == 130
         assert "the same command continues" in message
 
@@ -116,3 +116,23 @@ def test_a_killed_process_loses_nothing_that_was_finished(tmp_path: Path, blow: 
 def test_the_masks_of_this_test_are_read_at_all(tmp_path: Path) -> None:
     files = many_cases(tmp_path, 1)
     assert read(files["reference"] / "case00.nii").array.mean() == pytest.approx(0.3, abs=0.01)
+
+
+def test_workers_do_not_outlive_a_program_that_was_killed(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, sys; from isocenter.evaluation import worker_pool\n"
+        "if __name__ == '__main__':\n"
+        "    pool = worker_pool(1)\n"
+        "    print(pool.submit(os.getpid).result(), flush=True)\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    (tmp_path / "program.py").write_text(code)
+    program = subprocess.run([sys.executable, tmp_path / "program.py"], capture_output=True, text=True, check=False)
+    worker = int(program.stdout)
+    assert program.returncode == -signal.SIGKILL
+    for _ in range(500):
+        if not Path(f"/proc/{worker}").exists() or "Z" in Path(f"/proc/{worker}/stat").read_text().split()[2]:
+            return
+        time.sleep(0.01)
+    os.kill(worker, signal.SIGKILL)
+    pytest.fail("the worker lives on without its parent")

@@ -33,3 +33,10 @@ def test_an_unknown_metric_is_an_error_that_lists_the_known_ones() -> None:
 
 def test_the_worst_of_a_metric_to_be_minimised_is_its_upper_bound() -> None:
     assert Metric("error", "mm", "lower", (0, math.inf), 2, "").worst == math.inf
+
+
+def test_a_definition_that_makes_no_sense_is_refused() -> None:
+    with pytest.raises(ValueError, match="higher, lower or neither, not 'low'"):
+        Metric("error", "mm", "low", (0, 1), 2, "")
+    with pytest.raises(ValueError, match="smallest and the largest"):
+        Metric("error", "mm", "lower", (1, 0), 2, "")

@@ -7,7 +7,17 @@ import time
 import numpy as np
 import pytest
 
-from isocenter.phantoms import TEAMS, head_and_neck, segment, write_cohort
+from isocenter.phantoms import (
+    OBSERVERS,
+    TEAMS,
+    TEAMS_LUNG,
+    head_and_neck,
+    observe,
+    segment,
+    write_cohort,
+    write_lung_cohort,
+)
+from isocenter.phantoms._lung import lung_tumour
 from isocenter.volumes import read
 
 
@@ -54,6 +64,36 @@ def test_a_smaller_cohort_is_the_beginning_of_a_larger_one(cohort, tmp_path):
     small = write_cohort(tmp_path, cases=2)
     for name in listing(small.reference.parent):
         assert (tmp_path / name).read_bytes() == (cohort.reference.parent / name).read_bytes()
+
+
+@pytest.fixture(scope="module")
+def lungs(tmp_path_factory):
+    return write_lung_cohort(tmp_path_factory.mktemp("lungs"), cases=4)
+
+
+def test_a_lung_cohort_has_teams_and_benchmarks(lungs):
+    assert lungs.cases == ("LUNG001", "LUNG002", "LUNG003", "LUNG004")
+    assert {name for name, role in lungs.roles.items() if role == "team"} == {team.name for team in TEAMS_LUNG}
+    assert [name for name, role in lungs.roles.items() if role == "benchmark"] == ["Observer B", "Region growing"]
+    for folder in (lungs.reference, *lungs.submissions.values()):
+        assert listing(folder) == [f"{case}.nii.gz" for case in lungs.cases]
+
+
+def test_the_files_of_a_lung_cohort_hold_the_patients_and_what_was_drawn(lungs):
+    truth = lung_tumour(2)
+    stored = read(lungs.reference / "LUNG002.nii.gz")
+    assert np.array_equal(stored.array, truth.array)
+    assert stored.grid.same_as(truth.grid)
+    second = read(lungs.submissions["Observer B"] / "LUNG002.nii.gz")
+    assert np.array_equal(second.array, observe(truth, OBSERVERS[1], number=2).array)
+    for folder in lungs.submissions.values():
+        assert set(np.unique(read(folder / "LUNG002.nii.gz").array)) <= {0, 1}
+
+
+def test_a_smaller_lung_cohort_is_the_beginning_of_a_larger_one(lungs, tmp_path):
+    small = write_lung_cohort(tmp_path, cases=2)
+    for name in listing(small.reference.parent):
+        assert (tmp_path / name).read_bytes() == (lungs.reference.parent / name).read_bytes()
 
 
 def test_progress_hears_of_every_case_once(tmp_path):

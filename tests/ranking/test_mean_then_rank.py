@@ -206,7 +206,7 @@ def test_the_json_of_a_board_says_what_was_ranked_and_how() -> None:
     data = json.loads(isocenter.rank("hecktor2020", {"x": table({"a": 0.5, "b": None})}).to_json())
     assert data["board"] == "dice"
     assert data["metric"]["better"] == "higher"
-    assert "missing case counts as 0" in data["rule"]
+    assert "missing or unusable case counts as 0" in data["rule"]
     assert data["rows"] == [
         {
             "submission": "x",
@@ -219,3 +219,26 @@ def test_the_json_of_a_board_says_what_was_ranked_and_how() -> None:
             "disqualified": False,
         }
     ]
+
+
+def test_a_case_that_was_measured_only_in_parts_is_not_taken_for_missing() -> None:
+    rows = [Row("a", "bone", "dice", 0.5), Row("a", "soft", "dice", 0.7)]
+    with pytest.raises(ValueError, match="is there for 'bone', but not for the case as a whole"):
+        ZERO.rank(together(x=frame(rows)))
+
+
+def test_a_rule_that_cannot_work_is_refused_when_it_is_made_or_joins_a_challenge() -> None:
+    with pytest.raises(ValueError, match="ties are one of min, average, dense, not 'mean'"):
+        MeanThenRank("dice", missing=FixedValue(0.0), ties="mean")
+    with pytest.raises(TypeError, match=r"FixedValue\(…\)"):
+        MeanThenRank("dice", missing=0)
+    challenge = isocenter.challenge("hecktor2020")
+    with pytest.raises(ValueError, match="cannot count as 2"):
+        replace(challenge, boards={"dice": MeanThenRank("dice", missing=FixedValue(2.0))})
+    with pytest.raises(ValueError, match="'test_error', which is not among its metrics"):
+        replace(challenge, boards={"x": MeanThenRank("test_error", missing=FixedValue(2.0))})
+
+
+def test_the_rule_in_words_names_the_unit_and_what_counts_as_missing() -> None:
+    rule = MeanThenRank("test_error", missing=FixedValue(30.0), ties="average")
+    assert "a missing or unusable case counts as 30 mm; equals share the mean of their ranks" in str(rule)

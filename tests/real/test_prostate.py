@@ -87,3 +87,18 @@ def test_the_board_of_the_real_cohort(data: Path) -> None:
     board = isocenter.rank("hecktor2020", {"guerbet23": table})
     assert board["guerbet23"].score == pytest.approx(table.select(pl.col("value").mean()).item(), rel=1e-12)
     assert board["guerbet23"].cases == 150
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_surface_metrics_are_those_of_surface_distance(data: Path) -> None:
+    import surface_distance as peer
+
+    for path in sorted(folders(data)["reference"].iterdir())[::30]:
+        files = [folder / path.name for folder in folders(data).values()]
+        pair = isocenter.volumes.side_by_side(*(isocenter.volumes.read_labels(file) for file in files))
+        spacing = read_header(path).grid.spacing
+        ours = isocenter.metrics.surface_distances(*pair, spacing=spacing)
+        theirs = peer.compute_surface_distances(*pair, spacing)
+        assert ours.hausdorff(95) == pytest.approx(peer.compute_robust_hausdorff(theirs, 95), abs=1e-9)
+        assert ours.average() == pytest.approx(peer.compute_average_surface_distance(theirs), abs=1e-9)
+        assert ours.dice(2.0) == pytest.approx(peer.compute_surface_dice_at_tolerance(theirs, 2.0), abs=1e-9)

@@ -933,7 +933,9 @@ def test_any_damage_to_a_zip_is_a_list_of_problems(
     content = bytearray(path.read_bytes())
     low = content.find(b"PK\1\2") if at_the_end else 0
     for how, place, byte in edits:
-        at = int(low + place * (len(content) - 1 - low))
+        at = max(0, int(low + place * (len(content) - 1 - low)))
+        if at >= len(content):
+            break
         if how == "flip":
             content[at] ^= byte
         elif how == "insert":

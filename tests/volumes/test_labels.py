@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -83,3 +84,18 @@ def test_what_is_no_label_is_named(value: float, words: str) -> None:
     array[1, 1, 1] = value
     with pytest.raises(VolumeError, match=words):
         LabelMap.from_array(array, Grid((3, 3, 3)))
+
+
+@pytest.mark.parametrize("fill", ["nothing", "a tumour", "everything", "two far corners"])
+def test_a_mask_costs_its_foreground_and_never_more_than_three_times_itself(tmp_path: Path, fill: str) -> None:
+    array = np.zeros((256, 256, 64), np.uint8)
+    where = {"a tumour": np.s_[100:120, 90:110, 30:36], "everything": np.s_[:], "nothing": np.s_[:0]}
+    array[where.get(fill, np.s_[::255, ::255, ::63])] = 1
+    write(Volume(array, Grid(array.shape)), tmp_path / "x.nii.gz")
+    read_labels(tmp_path / "x.nii.gz")
+    tracemalloc.start()
+    labels = read_labels(tmp_path / "x.nii.gz")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < (3 if fill in ("everything", "two far corners") else 0.7) * array.nbytes
+    np.testing.assert_array_equal(labels.array, array)

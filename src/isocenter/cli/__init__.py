@@ -9,13 +9,14 @@ Nothing heavy is imported here: every command imports what it needs when it runs
 from __future__ import annotations
 
 import io
+import signal
 import sys
 from typing import Annotated
 
 import typer
 
 from isocenter import __version__
-from isocenter.cli import _check, _demo, _edition, _rank, _score
+from isocenter.cli import _check, _demo, _edition, _prepare, _rank, _score
 
 __all__ = ["app", "main"]
 
@@ -65,6 +66,7 @@ app.command("rank")(_rank.rank)
 app.command("init")(_edition.init)
 app.command("validate")(_edition.validate)
 app.command("challenges")(_edition.challenges)
+app.add_typer(_prepare.app, name="prepare")
 app.command("demo")(_demo.demo)
 
 
@@ -73,6 +75,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that knows few letters shows the others escaped
             stream.reconfigure(errors="backslashreplace")
+    # What schedulers and `timeout` send is an interruption like any other: finished cases are kept, workers stopped.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         app()
     except KeyboardInterrupt:

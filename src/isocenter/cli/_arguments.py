@@ -55,10 +55,15 @@ class Setting:
 def setting(name: str, grid: str | None = None) -> Setting:
     """The challenge of a name, or of the edition at a path, with its policies; an option on the command line wins."""
     from isocenter import editions
-    from isocenter.evaluation import load_challenge
+    from isocenter.evaluation import challenge_names, load_challenge
 
     path = Path(name)
-    if path.is_dir() or path.suffix == ".toml":
+    # A folder that happens to have the name of a challenge does not hide it, unless it is an edition.
+    if (
+        path.suffix == ".toml"
+        or (path / "challenge.toml").exists()
+        or (path.is_dir() and name not in challenge_names())
+    ):
         edition, challenge = editions.in_force(path, find=load_challenge)
         return Setting(challenge, _grid(grid or edition.policies.grid))
     return Setting(load_challenge(name), _grid(grid or "refuse"))

@@ -58,9 +58,14 @@ def validate(
 
 def challenges(as_json: Json = False) -> None:
     """List the challenges that are installed."""
-    from isocenter.evaluation import challenge_names, load_challenge
+    from isocenter.evaluation import UnknownChallengeError, challenge_names, load_challenge
 
-    titles = {name: load_challenge(name).title for name in challenge_names()}
+    titles = {}
+    for name in challenge_names():
+        try:
+            titles[name] = load_challenge(name).title
+        except UnknownChallengeError as error:
+            typer.echo(str(error), err=True)
     if as_json:
         typer.echo(json.dumps(titles, indent=2, ensure_ascii=False))
         return

@@ -11,7 +11,11 @@ from isocenter.cli._arguments import ChallengeName, Json, setting
 from isocenter.cli._terminal import show_board
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import polars as pl
+
+    from isocenter.evaluation import Challenge
 
 
 def rank(
@@ -41,7 +45,9 @@ def rank(
     from isocenter.doors import counting_scores
 
     which = setting(challenge).challenge
-    by_team, record = _read(tables, challenge=which.name)
+    _refuse_to_overwrite(tables, {"--out": (out, ".json"), "--html": (html, ".html")})
+    by_team, record, remarks = _read(tables, challenge=which.name)
+    _refuse_nonsense(which, by_team, board=board, named={"--organiser": organiser, "--benchmark": benchmark})
     try:
         result = isocenter.rank(which, by_team, board=board, organisers=organiser or (), benchmarks=benchmark or ())
     except ValueError as error:
@@ -56,27 +62,80 @@ def rank(
         typer.echo(result.to_json(), nl=False)
     else:
         show_board(result, title=which.title)
+        for path in (out, html):
+            if path is not None:
+                typer.echo(f"Written to {path}")
+    # For the organisers only: these do not belong on a board.
+    remarks += [
+        f"{row.submission} is disqualified: {row.missing} missing, {row.failed} unusable cases."
+        for row in result.unlisted
+        if row.disqualified
+    ]
+    for remark in remarks:
+        typer.echo(remark, err=True)
 
 
-def _read(tables: list[str], *, challenge: str) -> tuple[dict[str, list[pl.DataFrame]], dict[str, Any]]:
-    """Tables by team, and what they have in common; tables of another challenge or cohort do not belong together."""
+def _refuse_to_overwrite(tables: list[str], written: dict[str, tuple[Path | None, str]]) -> None:
+    """A board is written to a file of its own, never over a score table."""
+    inputs = [Path(argument.partition("=")[2]) for argument in tables]
+    for option, (path, suffix) in written.items():
+        if path is not None and (path.suffix != suffix or path in inputs):
+            msg = f"{path} should be a file of its own that ends in {suffix}"
+            raise typer.BadParameter(msg, param_hint=option)
+
+
+def _refuse_nonsense(
+    challenge: Challenge, teams: Collection[str], *, board: str | None, named: dict[str, list[str] | None]
+) -> None:
+    """Boards and teams that there are not."""
+    if board is not None and board not in challenge.boards:
+        msg = f"{challenge.name} has no board {board!r}; it has {', '.join(challenge.boards)}"
+        raise typer.BadParameter(msg, param_hint="--board")
+    for option, names in named.items():
+        if unknown := sorted(set(names or ()) - set(teams)):
+            msg = f"no table is given for {', '.join(unknown)}"
+            raise typer.BadParameter(msg, param_hint=option)
+
+
+def _read(tables: list[str], *, challenge: str) -> tuple[dict[str, list[pl.DataFrame]], dict[str, Any], list[str]]:
+    """Tables by team, what they have in common, and what an organiser should know of what they have not.
+
+    Tables of another challenge or cohort do not belong together at all.
+    """
     from isocenter import scores
 
     by_team: dict[str, list[pl.DataFrame]] = {}
-    references: dict[str, str] = {}
+    records: dict[str, dict[str, Any]] = {}
     for argument in tables:
         team, equals, path = argument.partition("=")
         if not (equals and team and path):
             msg = f"{argument!r} should be TEAM=TABLE, for example radlab=radlab.parquet"
             raise typer.BadParameter(msg, param_hint="TEAM=TABLE")
-        record = scores.read_record(path)
+        if not Path(path).is_file():
+            msg = f"{team}: there is no table {path}; `isocenter score … --out {path}` writes one"
+            raise typer.BadParameter(msg, param_hint="TEAM=TABLE")
+        record = records[path] = scores.read_record(path)
         if record.get("challenge", challenge) != challenge:
             typer.echo(f"{path} holds scores of {record['challenge']}, not of {challenge}", err=True)
             raise typer.Exit(1)
-        references[path] = record.get("reference", "")
         by_team.setdefault(team, []).append(scores.read(path))
+    _one_reference(records)
+    remarks = [
+        f"Note: the tables were made {how}; score them all again to be sure that they compare."
+        for how, name in (("by different versions of the code", "code"), ("under different policies", "policies"))
+        if len({str(record.get(name)) for record in records.values()}) > 1
+    ]
+    common = next(iter(records.values()), {})
+    return (
+        by_team,
+        {name: common.get(name, "") for name in ("challenge", "isocenter", "policies", "reference")},
+        remarks,
+    )
+
+
+def _one_reference(records: dict[str, dict[str, Any]]) -> None:
+    references = {path: record.get("reference", "") for path, record in records.items()}
     if len(set(references.values())) > 1:
         lines = "\n".join(f"  {path}: reference {digest[:12] or 'unknown'}" for path, digest in references.items())
         typer.echo(f"The tables were not scored against one and the same reference:\n{lines}", err=True)
         raise typer.Exit(1)
-    return by_team, {"challenge": challenge, "reference": next(iter(references.values()), "")}

@@ -4,28 +4,33 @@
                                    (render)                     (parse)
 
 An edition says when teams may submit and how often, who sees the board, what happens to missing outputs and ties, and
-what there is to win. The rules are pure: no clock, no database, no images. A file that is wrong gives an
-`EditionError` with all its problems, each with its line, what was found and what may be written instead.
+what there is to win; `awards` says who wins it. The rules are pure: no clock, no database, no images. A file that is
+wrong gives an `EditionError` with all its problems, each with its line, what was found and what may be written instead.
 
 >>> from isocenter import editions
 >>> edition = editions.load("hecktor2020/challenge.toml")                           # doctest: +SKIP
 >>> edition.phase_at(datetime.now(UTC))                                             # doctest: +SKIP
 """
 
+from isocenter.editions._awards import Award, awards
 from isocenter.editions._challenge import apply, in_force, new
-from isocenter.editions._model import Edition, Phase, Policies, Prize
+from isocenter.editions._model import Bonus, Edition, Payout, Phase, Policies, Prize
 from isocenter.editions._problems import EditionError, EditionProblem
 from isocenter.editions._render import render
 from isocenter.editions._toml import load, parse, write
 
 __all__ = [
+    "Award",
+    "Bonus",
     "Edition",
     "EditionError",
     "EditionProblem",
+    "Payout",
     "Phase",
     "Policies",
     "Prize",
     "apply",
+    "awards",
     "in_force",
     "load",
     "new",

@@ -88,7 +88,7 @@ def apply(edition: Edition, challenge: Challenge) -> Challenge:
         allow: a case cannot count as a Dice of 2, nor as the worst of a distance without bound.
     """
     _check_fits(edition, challenge)
-    last = max(enumerate(edition.phases), key=lambda phase: (phase[1].closes, phase[0]))[1]
+    last = edition.last_phase
     participation = dataclasses.replace(
         challenge.participation, quota=last.quota, counts=last.counts, organisers=edition.policies.organisers
     )
@@ -178,11 +178,14 @@ def _check_fits(edition: Edition, challenge: Challenge) -> None:
 def _refusal(policy: Missing, metric: str) -> str:
     """Why a metric cannot have this policy, asked before the first case goes missing; "" if it can."""
     from isocenter.metrics import catalogue
-    from isocenter.ranking import Disqualify
+    from isocenter.ranking import Disqualify, FixedValue
 
+    known = catalogue.get(metric)
+    if isinstance(policy, FixedValue) and policy.value == known.best:
+        return f"{policy.value:g} is the best {metric} there is; a missing case would beat every other"
     if not isinstance(policy, Disqualify):
         try:
-            policy.stand_in(catalogue.get(metric))
+            policy.stand_in(known)
         except ValueError as error:
             return str(error)
     return ""

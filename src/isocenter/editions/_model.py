@@ -2,14 +2,16 @@
 
     Edition ─┬─ policies  what happens to missing outputs, foreign grids, ties and organisers
              ├─ phases    when teams may submit, how often, and who sees the board
-             └─ prizes    place, amount, currency
+             ├─ prizes    for a place on the board of a phase
+             ├─ bonuses   fixed amounts that no place decides
+             └─ payout    so much for every step beyond a score
 
 Every field has a description of one sentence, which becomes its comment in a generated file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Annotated
 
@@ -25,16 +27,21 @@ from isocenter.editions._values import (
     GridPolicy,
     MissingPolicy,
     Moment,
+    Multiple,
     Name,
     Names,
+    OfPhase,
     OrganisersPolicy,
     Place,
     Quota,
+    Step,
     Text,
     TextOrNone,
+    Threshold,
     TiesPolicy,
     Url,
     Visibility,
+    Winner,
     plain,
     show,
 )
@@ -110,6 +117,33 @@ class Prize(Table):
     place: Place = Field(description="The rank that wins the prize.")
     amount: Amount = Field(description="What the prize is worth.")
     currency: Currency = Field(description="The currency of the amount, by its international code.")
+    phase: OfPhase = Field(default=None, description="The phase on whose board the rank counts.")
+
+
+class Bonus(Table):
+    """A fixed amount that no place decides: for the best solution of a week, a proposal, taking part."""
+
+    title: Annotated[
+        Text, Allowed("a text in quotes that is not empty", example='"Best solution after the first week"')
+    ] = Field(description="What the bonus is for.")
+    amount: Amount = Field(description="What each of its winners gets.")
+    currency: Currency = Field(description="The currency of the amount, by its international code.")
+    to: Winner = Field(default="named", description="Who gets the bonus.")
+    phase: OfPhase = Field(default=None, description="The phase of which the bonus is part.")
+
+
+class Payout(Table):
+    """So much for every step by which a score is better than a threshold, whatever its place.
+
+    amount × (score − above) / per, also for parts of a step, rounded up to a multiple of `round_up_to`.
+    """
+
+    amount: Amount = Field(description="What every step is worth.")
+    currency: Currency = Field(description="The currency of the amount, by its international code.")
+    per: Step = Field(description="The step of the score that the amount is for.")
+    above: Threshold = Field(description="The score from which on steps are counted, as far as a result is better.")
+    round_up_to: Multiple = Field(default=None, description="What the sum of a team is rounded up to a multiple of.")
+    phase: OfPhase = Field(default=None, description="The phase on whose board the score counts.")
 
 
 class Edition(Table):
@@ -139,7 +173,7 @@ class Edition(Table):
     )
     title: Text = Field(description="The name of the challenge as people read it.")
     organisers: Names = Field(
-        default=(), description="The institutes that organise the challenge; their own submissions do not compete."
+        default=(), description="The institutes that organise the challenge, for the reader of the page."
     )
     contact: TextOrNone = Field(default="", description="Where participants ask their questions.")
     url: Url = Field(default="", description="The web page of the challenge.")
@@ -155,7 +189,15 @@ class Edition(Table):
         tuple[Prize, ...],
         Field(strict=False),
         Allowed("prizes, each under its own heading [[prizes]] in double brackets"),
-    ] = Field(default=(), description="The prizes, one for each place that wins something.")
+    ] = Field(default=(), description="The prizes, one for each place of a phase that wins something.")
+    bonuses: Annotated[
+        tuple[Bonus, ...],
+        Field(strict=False),
+        Allowed("bonuses, each under its own heading [[bonuses]] in double brackets"),
+    ] = Field(default=(), description="The bonuses, which no place on a board decides.")
+    payout: Annotated[Payout | None, Allowed("its settings under the heading [payout]")] = Field(
+        default=None, description="What a better score is worth by itself, whatever its place."
+    )
 
     @field_validator("phases")
     @classmethod
@@ -166,12 +208,26 @@ class Edition(Table):
             raise PydanticCustomError("repeated", "two phases have the same name", {"indices": again})
         return phases
 
-    @field_validator("prizes")
+    @field_validator("prizes", "bonuses")
     @classmethod
-    def _placed_apart(cls, prizes: tuple[Prize, ...]) -> tuple[Prize, ...]:
-        if again := repeated(prize.place for prize in prizes):
-            raise PydanticCustomError("repeated", "two prizes are for the same place", {"indices": again})
-        return prizes
+    def _apart_in_a_phase(cls, entries: tuple[Prize | Bonus, ...], info: ValidationInfo) -> tuple[Prize | Bonus, ...]:
+        phases = info.data.get("phases")
+        last = None if phases is None else closing_last(phases).name
+        named = [(entry.phase or last, entry.place if isinstance(entry, Prize) else entry.title) for entry in entries]
+        if again := repeated(named):
+            raise PydanticCustomError("repeated", "two are for the same place or reason", {"indices": again})
+        return entries
+
+    @field_validator("prizes", "bonuses", "payout")
+    @classmethod
+    def _of_a_phase(
+        cls, value: tuple[Prize | Bonus, ...] | Payout | None, info: ValidationInfo
+    ) -> tuple[Prize | Bonus, ...] | Payout | None:
+        entries = value if isinstance(value, tuple) else () if value is None else (value,)
+        known = {None, *(phase.name for phase in info.data.get("phases", ()))}
+        if "phases" in info.data and any(entry.phase not in known for entry in entries):
+            raise PydanticCustomError("unknown_phase", "the edition has no such phase")
+        return value
 
     def phase_at(self, moment: datetime) -> list[Phase]:
         """The phases that are open at a moment, from the very moment of opening to just before that of closing."""
@@ -179,6 +235,16 @@ class Edition(Table):
             msg = f"{moment.isoformat()} has no time zone, so no phase can be open then"
             raise ValueError(msg)
         return [phase for phase in self.phases if phase.opens <= moment < phase.closes]
+
+    @property
+    def last_phase(self) -> Phase:
+        """The phase whose board decides: the one that closes last, and of several the last in the file."""
+        return closing_last(self.phases)
+
+
+def closing_last(phases: Sequence[Phase]) -> Phase:
+    """Of the phases of an edition, the one that closes last; of several, the last of them."""
+    return max(enumerate(phases), key=lambda phase: (phase[1].closes, phase[0]))[1]
 
 
 def repeated(values: Iterable[object]) -> list[tuple[int, int]]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any, get_args, get_origin
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
@@ -14,6 +14,12 @@ from pydantic_core import ErrorDetails
 from isocenter.editions._lines import Path
 from isocenter.editions._model import Edition, Table, repeated
 from isocenter.editions._values import Allowed, show
+
+Told = tuple[Path, str, str]
+"""Where a problem is, what was found there, and the sentence about it."""
+
+# In the entries of a table, what may not occur twice, and what one entry is called.
+_APART = {"phases": ("name", "phase"), "prizes": ("place", "prize"), "bonuses": ("title", "bonus")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +69,16 @@ class EditionError(ValueError):
 
 def check(data: Mapping[str, Any], *, line_of: Callable[[Path], int | None], name: str) -> Edition:
     """The edition that plain values describe, or an error with all their problems, in the order of the lines."""
-    found: list[tuple[Path, str, str]] = list(_repeats(data))
+    found: list[Told] = [*_repeats(data), *_strangers(data)]
     try:
         edition = Edition.model_validate(data)
     except ValidationError as error:
-        found += [_translated(details) for details in error.errors() if details["type"] != "repeated"]
+        told = {path for path, _, _ in found}
+        for details in error.errors():
+            if details["type"] == "repeated":
+                found += [problem for problem in _repeats_in(details) if problem[0] not in told]
+            elif details["type"] != "unknown_phase" or not found:
+                found.append(_translated(details))
     if found:
         problems = [EditionProblem(line_of(path), where(path), shown, message) for path, shown, message in found]
         raise EditionError(sorted(problems, key=lambda problem: problem.line or 0), name)
@@ -97,7 +108,12 @@ def table_in(field: FieldInfo) -> type[Table] | None:
     return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Table)), None)
 
 
-def _translated(details: ErrorDetails) -> tuple[Path, str, str]:
+def is_list(field: FieldInfo) -> bool:
+    """Whether a field of the edition holds any number of tables, each under its own [[heading]]."""
+    return get_origin(field.annotation) is tuple
+
+
+def _translated(details: ErrorDetails) -> Told:
     """A pydantic error as path, what was found and a sentence. None of pydantic's own words is used."""
     path, kind, value = details["loc"], details["type"], details["input"]
     table, field = _field(path)
@@ -141,7 +157,7 @@ def _unknown(key: str, table: type[Table]) -> str:
 
 
 def _heading(name: str, field: FieldInfo) -> str:
-    return f"[{name}]" if field.annotation is table_in(field) else f"[[{name}]]"
+    return f"[[{name}]]" if is_list(field) else f"[{name}]"
 
 
 def _meant(value: object, allowed: Allowed) -> str:
@@ -150,15 +166,59 @@ def _meant(value: object, allowed: Allowed) -> str:
     return f" (did you mean {words[close[0]]}?)" if close else ""
 
 
-def _repeats(data: Mapping[str, Any]) -> Iterable[tuple[Path, str, str]]:
+def _repeats(data: Mapping[str, Any]) -> Iterator[Told]:
     """Names and places given twice, found in the plain values: the model looks only once all else is right."""
-    for tables, key, kind in (("phases", "name", "phase"), ("prizes", "place", "prize")):
-        entries = data.get(tables)
-        if not isinstance(entries, list | tuple):
-            continue
+    for tables, (key, _) in _APART.items():
+        entries = _entries(data.get(tables))
         # An entry without a name is like no other; so is one whose name is no name, which is reported elsewhere.
-        values = [entry.get(key) if isinstance(entry, Mapping) else None for entry in entries]
-        plain = [value if isinstance(value, str | int) else (i,) for i, value in enumerate(values)]
-        for i, first in repeated(plain):
-            message = f"{show(values[i])} is already the {key} of {kind} {first + 1}; write another"
-            yield (tables, i, key), show(values[i]), message
+        values = [(_get(entry, "phase"), _get(entry, key)) for entry in entries]
+        plain = [
+            value if isinstance(value[1], str | int) and isinstance(value[0], str | None) else (i,)
+            for i, value in enumerate(values)
+        ]
+        yield from (_repeat(tables, entries, i, first) for i, first in repeated(plain))
+
+
+def _repeats_in(details: ErrorDetails) -> Iterator[Told]:
+    """The same, as the model found it: it also knows which phase is meant where none is named."""
+    for i, first in details["ctx"]["indices"]:
+        yield _repeat(str(details["loc"][0]), _entries(details["input"]), i, first)
+
+
+def _repeat(tables: str, entries: Sequence[object], i: int, first: int) -> Told:
+    key, kind = _APART[tables]
+    value = show(_get(entries[i], key))
+    return (tables, i, key), value, f"{value} is already the {key} of {kind} {first + 1}; write another"
+
+
+def _strangers(data: Mapping[str, Any]) -> Iterator[Told]:
+    """Prizes of phases that there are not; said where there are phases, and all of them have a name."""
+    names = [_get(entry, "name") for entry in _entries(data.get("phases"))]
+    known = [name for name in names if isinstance(name, str)]
+    if not known or len(known) < len(names):
+        return
+    places: list[tuple[Path, object]] = [(("payout",), data.get("payout"))]
+    for tables in ("prizes", "bonuses"):
+        places += [((tables, i), entry) for i, entry in enumerate(_entries(data.get(tables)))]
+    for path, entry in places:
+        phase = _get(entry, "phase")
+        if isinstance(phase, str) and phase not in known:
+            advice = f"write the name of one: {', '.join(map(show, known))}"
+            close = difflib.get_close_matches(phase, known, n=1)
+            meant = f" (did you mean {show(close[0])}?)" if close else ""
+            yield (*path, "phase"), show(phase), f"{show(phase)} is not a phase of this edition; {advice}{meant}"
+
+
+def _entries(value: object) -> Sequence[object]:
+    return value if isinstance(value, list | tuple) else ()
+
+
+def _get(entry: object, key: str) -> object:
+    """A value of an entry, which is a table of the file or one of our own; None of anything else."""
+    return (
+        entry.get(key)
+        if isinstance(entry, Mapping)
+        else getattr(entry, key, None)
+        if isinstance(entry, Table)
+        else None
+    )

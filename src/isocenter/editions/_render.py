@@ -10,7 +10,7 @@ from decimal import Decimal
 from pydantic.fields import FieldInfo
 
 from isocenter.editions._model import Edition, Table
-from isocenter.editions._problems import allowed_in, table_in
+from isocenter.editions._problems import allowed_in, is_list, table_in
 
 _WIDTH = 100
 _HEAD = (
@@ -33,10 +33,11 @@ def render(edition: Edition) -> str:
         if table is None:
             lines += [*_explained(fields[name]), _setting(name, value, fields[name]), ""]
             continue
-        entries = [value] if isinstance(value, Table) else value
-        heading = f"[{name}]" if isinstance(value, Table) else f"[[{name}]]"
+        entries = value if is_list(fields[name]) else [value] if value else []
+        heading = f"[[{name}]]" if is_list(fields[name]) else f"[{name}]"
         lines += _comment(fields[name].description or "")
-        lines += [] if entries else _comment("There are none yet; what follows is an example.")
+        none = "There are none yet" if is_list(fields[name]) else "There is none yet"
+        lines += [] if entries else _comment(f"{none}; what follows is an example.")
         for i, entry in enumerate(entries or [None]):
             lines += [heading if entry else f"# {heading}", *_settings(table, entry, explain=i == 0), ""]
     return "\n".join(lines)

@@ -162,6 +162,40 @@ Amount = Annotated[
     Field(ge=0, lt=10**12, decimal_places=3),
     Allowed("a number, 0 or more, with at most three decimals, such as 500 or 499.50", example="500"),
 ]
+OfPhase = Annotated[
+    str | None,
+    Field(pattern=r"^"),
+    Allowed("the name of a phase in quotes", example='"test"', absent="it is the phase that closes last"),
+]
+Threshold = Annotated[
+    Decimal,
+    BeforeValidator(_amount),
+    Field(gt=-(10**12), lt=10**12, decimal_places=12),
+    Allowed("a number with at most twelve decimals, such as 0.574", example="0.574"),
+]
+Step = Annotated[
+    Decimal,
+    BeforeValidator(_amount),
+    Field(gt=0, lt=10**12, decimal_places=12),
+    Allowed("a number above 0 with at most twelve decimals, such as 0.001", example="0.001"),
+]
+Multiple = Annotated[
+    Annotated[Decimal, BeforeValidator(_amount), Field(gt=0, lt=10**12, decimal_places=3)] | None,
+    Allowed(
+        "a number above 0 with at most three decimals, such as 25",
+        example="25",
+        absent="amounts are rounded down to a hundredth",
+    ),
+]
+Winner = Annotated[
+    Literal["everybody", "named"],
+    _choice(
+        {
+            '"everybody"': "every team that has a rank on the board of the phase",
+            '"named"': "one team, which the organisers name when they hand it out",
+        }
+    ),
+]
 MissingPolicy = Annotated[
     float | Literal["worst", "disqualify"] | None,
     BeforeValidator(_missing),

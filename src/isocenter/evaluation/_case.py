@@ -54,7 +54,7 @@ class CaseResult:
     """What came out for one case: its scores, or why there are none."""
 
     case: str
-    state: Literal["measured", "missing", "failed"]
+    state: Literal["measured", "missing", "failed", "no reference"]
     scores: tuple[Score, ...] = ()
     problems: tuple[Problem, ...] = ()
     key: Mapping[str, Any] | None = None
@@ -75,11 +75,19 @@ def measure_case(task: CaseTask) -> CaseResult:
         output, result = _read_output(task)
         if result.state != "measured":
             return CaseResult(result.case, result.state, (), result.problems, key)
-        reference = prepared(task.cache, _cache_key(task, key), lambda: _prepare(task))
-        scores = [_checked(score, task.challenge) for score in task.challenge.measure(reference, output)]
-        return CaseResult(result.case, "measured", (*result.scores, *scores), result.problems, key)
     except Exception as error:
         return failed(task.case.name, _explain(error))
+    try:
+        reference = prepared(task.cache, _cache_key(task, key), lambda: _prepare(task))
+    except Exception as error:
+        return CaseResult(
+            task.case.name, "no reference", (), (Problem("refused", _explain(error), case=task.case.name),)
+        )
+    try:
+        scores = _measured(task.challenge, reference, output)
+    except Exception as error:
+        return failed(task.case.name, f"could not be measured: {_explain(error, always_where=True)}")
+    return CaseResult(result.case, "measured", (*result.scores, *scores), result.problems, key)
 
 
 def failed(case: str, reason: str) -> CaseResult:
@@ -120,13 +128,34 @@ def _prepare(task: CaseTask) -> Any:
             for slot, spec in task.challenge.reference.items()
         }
     except (ValueError, OSError) as error:
-        msg = f"the reference of this case is unusable: {error}"
+        msg = f"cannot be read: {error}"
         raise ValueError(msg) from error
-    return task.challenge.prepare(Case(task.case.name, read))
+    try:
+        return task.challenge.prepare(Case(task.case.name, read))
+    except Exception as error:
+        msg = f"cannot be prepared: {_explain(error, always_where=True)}"
+        raise ValueError(msg) from error
 
 
 def _cache_key(task: CaseTask, key: Mapping[str, Any]) -> tuple[str, ...]:
     return (task.challenge.name, task.code, task.case.name, *(f"{s}={d}" for s, d in key["reference"].items()))
+
+
+def _measured(challenge: Challenge, reference: Any, output: Mapping[str, Any]) -> list[Score]:
+    """What `measure` yields, if it is what the challenge declares: every metric, none twice."""
+    found = challenge.measure(reference, output)
+    if isinstance(found, Score):
+        msg = "measure returned one Score; it must yield them"
+        raise TypeError(msg)
+    scores = [_checked(score, challenge) for score in found]
+    places = [(score.metric, score.part) for score in scores]
+    if twice := sorted({place for place in places if places.count(place) > 1}):
+        msg = f"measure yielded {twice[0][0]!r} twice for part {twice[0][1]!r}"
+        raise ValueError(msg)
+    if lacking := [metric for metric in challenge.metrics if metric not in {metric for metric, _ in places}]:
+        msg = f"measure yielded no {lacking[0]!r}; one that is undefined for a case is Score({lacking[0]!r}, None)"
+        raise ValueError(msg)
+    return scores
 
 
 def _checked(score: Score, challenge: Challenge) -> Score:
@@ -144,11 +173,11 @@ def _checked(score: Score, challenge: Challenge) -> Score:
     return Score(score.metric, float(score.value), score.part)
 
 
-def _explain(error: Exception) -> str:
+def _explain(error: Exception, *, always_where: bool = False) -> str:
     """The reason of a failure; of an unforeseen one also its place, for whoever wrote the code."""
     if isinstance(error, OSError) and error.strerror:
         return f"cannot be read: {error.strerror}"  # without the path, which is nobody's business
-    if isinstance(error, ValueError | OSError):
+    if isinstance(error, ValueError | OSError) and not always_where:
         return str(error)
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} ({Path(place.filename).name}, line {place.lineno})"

@@ -95,6 +95,11 @@ class Challenge:
                 raise ValueError(msg)
         for metric in (*self.metrics, *(rule.metric for rule in self.boards.values())):
             catalogue.get(metric)
+        for board, rule in self.boards.items():
+            if rule.metric not in self.metrics:
+                msg = f"challenge {self.name!r}: board {board!r} ranks {rule.metric!r}, which is not among its metrics"
+                raise ValueError(msg)
+            rule.check()
         for slot, spec in self.output.items():
             if spec.grid_of is not None and spec.grid_of not in self.reference:
                 msg = (

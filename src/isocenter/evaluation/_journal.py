@@ -40,7 +40,7 @@ class Journal:
 
     def add(self, result: CaseResult) -> None:
         """Keep a finished case; what failed is tried again next time."""
-        if self._path is None or result.state == "failed" or result.key is None:
+        if self._path is None or result.state not in ("measured", "missing") or result.key is None:
             return
         self._path.parent.mkdir(parents=True, exist_ok=True)
         line = json.dumps({

@@ -27,7 +27,7 @@ def load_challenge(name: str) -> Challenge:
     entries = _entries()
     if name not in entries:
         near = difflib.get_close_matches(name, entries, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = f"; did you mean {near[0]}?" if near else "."
         msg = f"no challenge is called {name!r}{hint} Installed: {', '.join(sorted(entries)) or 'none'}."
         raise UnknownChallengeError(msg)
     entry = entries[name]
@@ -39,6 +39,9 @@ def load_challenge(name: str) -> Challenge:
         raise UnknownChallengeError(msg) from error
     if not isinstance(challenge, Challenge):
         msg = f"challenge {name!r} ({home}) is a {type(challenge).__name__}, not an isocenter Challenge"
+        raise UnknownChallengeError(msg)
+    if challenge.name != name:
+        msg = f"challenge {name!r} ({home}) calls itself {challenge.name!r}; entry point and Challenge need one name"
         raise UnknownChallengeError(msg)
     return challenge
 

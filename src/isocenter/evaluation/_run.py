@@ -18,11 +18,11 @@ from isocenter.evaluation._cache import cache_folder, prune
 from isocenter.evaluation._case import CaseResult, CaseTask, check_case, measure_case
 from isocenter.evaluation._challenge import Challenge
 from isocenter.evaluation._code import fingerprint
-from isocenter.evaluation._cohort import Cohort, open_cohort
+from isocenter.evaluation._cohort import Cohort, CohortError, open_cohort
 from isocenter.evaluation._journal import Journal
 from isocenter.evaluation._workers import run_all
 from isocenter.scores import Row, frame
-from isocenter.submissions import GridPolicy, Listing, Problem, SubmissionRefused, list_files, match
+from isocenter.submissions import GridPolicy, Listing, Problem, SubmissionRefused, list_files, match, report
 
 Progress = Callable[[int, int, str], None]
 """Called with (cases done, cases in all, the case just done)."""
@@ -113,6 +113,7 @@ def evaluate(
             yield result
 
     results = _finish(plan, fresh(), progress)
+    _blame_the_reference(challenge, reference, results)
     problems = _in_order(plan.problems, (problem for result in results for problem in result.problems))
     return Evaluation(_table(challenge, cohort, results), problems, _record(plan, results))
 
@@ -125,6 +126,14 @@ def _plan(challenge: Challenge, cohort: Cohort, listing: Listing, *, grid: GridP
     code, cache = fingerprint(challenge), cache_folder()
     tasks = tuple(CaseTask(challenge, case, found.files[case.name], grid, code, cache) for case in cohort.cases)
     return _Plan(listing.name, tasks, problems)
+
+
+def _blame_the_reference(challenge: Challenge, path: str | os.PathLike[str], results: list[CaseResult]) -> None:
+    """A case whose reference cannot be used is no team's fault: there is no table until the organisers mend it."""
+    problems = [problem for result in results if result.state == "no reference" for problem in result.problems]
+    if problems:
+        msg = f"{challenge.name}: the reference {os.fspath(path)} cannot be used:\n{report(problems)}"
+        raise CohortError(msg)
 
 
 def _too_many(challenge: Challenge, cohort: Cohort, listing: Listing) -> tuple[Problem, ...]:
@@ -194,6 +203,7 @@ def _record(plan: _Plan, results: list[CaseResult]) -> dict[str, Any]:
     return {
         "challenge": keys[0]["challenge"],
         "isocenter": __version__,
+        "code": keys[0]["code"],
         "policies": {"grid": keys[0]["grid"]},
         "reference": _hash({key["case"]: key["reference"] for key in keys}),
         "submission": _hash({key["case"]: key["output"] for key in keys}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
 
@@ -17,7 +18,7 @@ def worker_pool(workers: int) -> ProcessPoolExecutor:
     """A pool of fresh processes; interrupting the program stops them through their parent, without tracebacks."""
     # Forking a process that runs threads (polars does) may copy a held lock and hang.
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=_ignore_interrupts)
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_begin)
 
 
 def available_cores() -> int:
@@ -64,5 +65,15 @@ def _alone(work: Work, task: CaseTask) -> CaseResult:
             return failed(task.case.name, f"its worker process died twice: {type(error).__name__}: {error}")
 
 
-def _ignore_interrupts() -> None:
+def _begin() -> None:
+    """A worker leaves interrupts to its parent, and does not outlive it, however the parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+
+
+def _leave_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

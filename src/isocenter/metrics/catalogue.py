@@ -43,10 +43,24 @@ class Metric:
     decimals: int
     text: str
 
+    def __post_init__(self) -> None:
+        if self.better not in ("higher", "lower", "neither"):
+            msg = f"metric {self.name!r}: better is higher, lower or neither, not {self.better!r}"
+            raise ValueError(msg)
+        if not self.bounds[0] <= self.bounds[1]:
+            msg = f"metric {self.name!r}: bounds are the smallest and the largest value, not {self.bounds}"
+            raise ValueError(msg)
+
     @property
     def arrow(self) -> str:
         """The direction as a table heading shows it."""
         return {"higher": "↑", "lower": "↓", "neither": ""}[self.better]
+
+    @property
+    def best(self) -> float:
+        """The best possible value; infinite where the metric has no such bound."""
+        low, high = self.bounds
+        return high if self.better == "higher" else low
 
     @property
     def worst(self) -> float:
@@ -90,6 +104,15 @@ def names() -> list[str]:
 
 
 DICE = register(Metric("dice", "", "higher", (0.0, 1.0), 4, "Dice similarity coefficient of the two masks"))
+JACCARD = register(Metric("jaccard", "", "higher", (0.0, 1.0), 4, "Jaccard index of the two masks"))
+PRECISION = register(Metric("precision", "", "higher", (0.0, 1.0), 4, "share of the output that is in the reference"))
+RECALL = register(Metric("recall", "", "higher", (0.0, 1.0), 4, "share of the reference that is in the output"))
+VOLUME_SIMILARITY = register(
+    Metric("volume_similarity", "", "higher", (0.0, 1.0), 4, "similarity of the two volumes, wherever they lie")
+)
+S_SCORE = register(
+    Metric("s_score", "", "higher", (0.0, 1.0), 4, "segmentation score of Mak et al. 2019, E = V·FN/TP + FP")
+)
 
 # Observations: how a case came to its scores. They stand beside the scores and are never ranked.
 MISSING = register(Metric("missing", "", "neither", (1.0, 1.0), 0, "the submission holds no output for the case"))

@@ -86,11 +86,14 @@ class Board:
     def __str__(self) -> str:
         metric = catalogue.get(self.metric)
         width = max([len(row.submission) for row in self.rows] + [10])
-        lines = [f"{'rank':>4}  {'submission':<{width}}  {self.metric} {metric.arrow}  missing"]
-        column = len(self.metric) + 2
+        heading = f"{self.metric} [{metric.unit}] {metric.arrow}" if metric.unit else f"{self.metric} {metric.arrow}"
+        lines = [f"{'rank':>4}  {'submission':<{width}}  {heading}  missing  failed"]
+        column = len(heading)
         for row in self.rows:
             score = metric.show(row.score)
-            lines.append(f"{row.place:>4}  {row.submission:<{width}}  {score:>{column}}  {row.missing:>7}")
+            lines.append(
+                f"{row.place:>4}  {row.submission:<{width}}  {score:>{column}}  {row.missing:>7}  {row.failed:>6}"
+            )
         return "\n".join(lines)
 
 

@@ -12,7 +12,7 @@ import polars as pl
 from isocenter.metrics import catalogue
 from isocenter.ranking._board import Board, BoardRow
 from isocenter.ranking._entry import Role
-from isocenter.ranking._missing import Disqualify, Missing
+from isocenter.ranking._missing import Disqualify, FixedValue, Missing, WorstPossible
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties, rank_values
 
 
@@ -22,6 +22,10 @@ class Rule(Protocol):
     @property
     def metric(self) -> str:
         """The metric that decides."""
+        ...
+
+    def check(self) -> None:
+        """Raise ValueError if the rule cannot work, before anybody is scored."""
         ...
 
     def rank(self, scores: pl.DataFrame, *, name: str = "", roles: Mapping[str, Role] | None = None) -> Board:
@@ -51,7 +55,8 @@ class MeanThenRank:
     submissions was asked for: a case absent from one table is missing there, not left out.
 
     A metric that is undefined for a case (its value is null, though the output was there and could be read) has no
-    place in a mean. The rule refuses to guess and says which case it is.
+    place in a mean. The rule refuses to guess and says which case it is. It ranks numbers of whole cases: rows with a
+    `part` are for other rules.
     """
 
     metric: str
@@ -59,10 +64,29 @@ class MeanThenRank:
     ties: Ties = "min"
     tolerance: float = 1e-9
 
+    def __post_init__(self) -> None:
+        if self.ties not in TIES_IN_WORDS:
+            msg = f"ties are one of {', '.join(TIES_IN_WORDS)}, not {self.ties!r}"
+            raise ValueError(msg)
+        if not isinstance(self.missing, FixedValue | WorstPossible | Disqualify):
+            msg = f"a missing case counts as FixedValue(…), WorstPossible() or Disqualify(), not {self.missing!r}"
+            raise TypeError(msg)
+
+    def check(self) -> None:
+        """Whether the metric can be ranked, and can have the value that a missing case counts as."""
+        metric = catalogue.get(self.metric)
+        if metric.better == "neither":
+            msg = f"{self.metric} is an observation and has no better or worse"
+            raise ValueError(msg)
+        if not isinstance(self.missing, Disqualify):
+            self.missing.stand_in(metric)
+
     def __str__(self) -> str:
-        better = catalogue.get(self.metric).better
-        shared = TIES_IN_WORDS[self.ties]
-        return f"mean {self.metric} over all cases, {better} is better; a missing case {self.missing}; equals {shared}"
+        metric = catalogue.get(self.metric)
+        unit = f" {metric.unit}" if metric.unit and isinstance(self.missing, FixedValue) else ""
+        counted = f"a missing or unusable case {self.missing}{unit}"
+        equals = f"equals {TIES_IN_WORDS[self.ties]}"
+        return f"mean {self.metric} over all cases, {metric.better} is better; {counted}; {equals}"
 
     def rank(self, scores: pl.DataFrame, *, name: str = "", roles: Mapping[str, Role] | None = None) -> Board:
         """Rank the submissions of a score table.
@@ -76,10 +100,9 @@ class MeanThenRank:
             moving anybody else's.
         """
         roles = roles or {}
+        self.check()
         metric = catalogue.get(self.metric)
-        if metric.better == "neither":
-            msg = f"{self.metric} is an observation and has no better or worse"
-            raise ValueError(msg)
+        assert metric.better != "neither"
         cohort = self._cohort(scores)
         rows = [
             self._row(str(submission), table, cohort, roles.get(str(submission), "team"))
@@ -115,6 +138,7 @@ class MeanThenRank:
 
     def _row(self, submission: str, table: pl.DataFrame, cohort: Mapping[str, float], role: Role) -> BoardRow:
         whole = table.filter(pl.col("part") == "")
+        self._refuse_parts(submission, table)
         value = dict(whole.filter(pl.col("metric") == self.metric).select("case", "value").iter_rows())
         missing = set(whole.filter(pl.col("metric") == "missing")["case"]) | (cohort.keys() - value.keys())
         failed = set(whole.filter(pl.col("metric") == "failed")["case"]) - missing
@@ -137,6 +161,16 @@ class MeanThenRank:
             failed=len(failed),
             disqualified=disqualified,
         )
+
+    def _refuse_parts(self, submission: str, table: pl.DataFrame) -> None:
+        """A case that was measured only in parts is not missing; this rule cannot rank it."""
+        rows = table.filter(pl.col("metric") == self.metric)
+        whole = rows.filter(pl.col("part") == "").select("case")
+        partial = rows.join(whole, on="case", how="anti")
+        if partial.height:
+            case, part = partial.select("case", "part").row(0)
+            msg = f"{self.metric} of {submission!r} in {case!r} is there for {part!r}, but not for the case as a whole"
+            raise ValueError(msg)
 
     def _mean(
         self, value: Mapping[str, float | None], unusable: set[str], cohort: Mapping[str, float], submission: str

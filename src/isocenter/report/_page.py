@@ -50,14 +50,16 @@ def leaderboard_page(
     strips = _cases.strips(board, cases)
     spreads = _cases.spreads(board, cases, better=metric.better)
     values = [value for strip in strips for _, value in strip.values]
-    axis = axis_for(metric, values + [row.score for row in board.rows if row.score is not None])
+    axis = axis_for(metric, values)
+    # Scores may lie far from the cases they are means of, where a missing case counts as something large.
+    scale = axis_for(metric, [row.score for row in board.rows if row.score is not None])
     text = _template().render(
         title=title,
         subtitle=subtitle,
         board=board,
         metric=metric,
         label=label_of(metric),
-        rows=_rows(board, metric, axis=axis),
+        rows=_rows(board, metric, axis=scale),
         size=max([row.cases for row in board.rows], default=len(cases.names)),
         strips=_plot.strips_svg(strips, metric, axis=axis) if values else "",
         kinds=[kind for kind in _WORDS if any(dict(strip.without)[kind] for strip in strips)],

@@ -94,11 +94,13 @@ def spreads_svg(spreads: Sequence[Spread], metric: Metric, *, axis: Axis) -> Mar
 def score_svg(score: float, *, axis: Axis) -> Markup:
     """A score as a dot on a line, for a table cell beside the number itself."""
     share = (axis.at(score) - LEFT) / (RIGHT - LEFT) * 92.0 + 4.0
+    # A bar says "so much of it", which is only true from 0 on.
+    bar = Markup('<line class="filled" x1="4%" x2="{:.2f}%" y1="6" y2="6"/>').format(share) if axis.low == 0 else ""
     return Markup(
         '<svg class="mark" width="100%" height="12" aria-hidden="true" focusable="false">'
-        '<line class="track" x1="4%" x2="96%" y1="6" y2="6"/><line class="filled" x1="4%" x2="{x:.2f}%" y1="6" y2="6"/>'
+        '<line class="track" x1="4%" x2="96%" y1="6" y2="6"/>{bar}'
         '<circle class="dot" cx="{x:.2f}%" cy="6" r="4"/></svg>'
-    ).format(x=share)
+    ).format(x=share, bar=bar)
 
 
 def _dots(strip: Strip, metric: Metric, *, axis: Axis, y: float) -> Markup:

@@ -87,6 +87,9 @@ class _VolumeFile:
         if self.pattern.count("{case}") != 1:
             msg = f"a file pattern has {{case}} in it once, not {self.pattern!r}"
             raise ValueError(msg)
+        if not all(len(s) > 1 and s.startswith(".") and s == s.lower() for s in self.suffixes):
+            msg = f"suffixes are a tuple such as ('.nii.gz', '.mha'), not {self.suffixes!r}"
+            raise ValueError(msg)
 
     def name(self, case: str, suffix: str) -> str:
         """Where the file of a case is."""
@@ -182,7 +185,10 @@ def _compare(found: Grid, expected: Grid | None, policy: GridPolicy) -> float | 
             msg = f"grid differs: {found}, reference {expected}; too large to be resampled"
             raise VolumeError(msg)
         return shift
-    if policy == "trust-index" and found.shape == expected.shape:
+    if policy == "trust-index":
+        if found.shape != expected.shape:
+            msg = f"grid differs: {found}, reference {expected}; the index can only be trusted for equal shapes"
+            raise VolumeError(msg)
         return shift
     msg = (
         f"grid differs: {found}, reference {expected}; "

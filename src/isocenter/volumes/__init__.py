@@ -15,7 +15,7 @@ from isocenter.volumes._grid import Grid
 from isocenter.volumes._header import SUFFIXES, Header, VolumeError, suffix_of
 from isocenter.volumes._labels import LabelMap, side_by_side
 from isocenter.volumes._read import Volume, read, read_header, read_labels
-from isocenter.volumes._resample import resample
+from isocenter.volumes._resample import resample, to_itk
 from isocenter.volumes._write import write
 
 __all__ = [
@@ -35,5 +35,6 @@ __all__ = [
     "resample",
     "side_by_side",
     "suffix_of",
+    "to_itk",
     "write",
 ]

@@ -134,7 +134,8 @@ class LabelMapBuilder:
         (x, y, z), (right, back, top) = self._low.tolist(), (self._high + 1).tolist()
         kinds = {piece.dtype for _, piece in self._pieces}
         slices = np.zeros(columns * rows * (top - z), dtype=np.result_type(*kinds))
-        for start, piece in self._pieces:
+        while self._pieces:  # each is let go once it is in its place
+            start, piece = self._pieces.pop()
             offset = start - columns * rows * z
             slices[offset : offset + piece.size] = piece
         box = slices.reshape((columns, rows, top - z), order="F")[x:right, y:back].copy(order="F")

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import numpy as np
-from isal import igzip, isal_zlib
 from numpy.typing import NDArray
+from zlib_ng import gzip_ng, zlib_ng
 
 from isocenter.volumes import _metaimage, _nifti, _nrrd
 from isocenter.volumes._files import DiskFile, File
@@ -37,8 +37,8 @@ _DAMAGE: tuple[Any, ...] = (
     EOFError,
     zipfile.BadZipFile,
     zlib.error,
-    isal_zlib.error,
-    igzip.BadGzipFile,
+    zlib_ng.error,
+    gzip_ng.BadGzipFile,
 )
 
 
@@ -150,7 +150,7 @@ def _decoded(stream: BinaryIO, header: Header) -> BinaryIO:
 
 
 def _gunzip(stream: BinaryIO) -> BinaryIO:
-    return cast(BinaryIO, igzip.IGzipFile(fileobj=stream, mode="rb"))
+    return cast(BinaryIO, gzip_ng.GzipNGFile(fileobj=stream, mode="rb"))
 
 
 def _blocks(stream: BinaryIO, header: Header) -> Iterator[bytes]:
@@ -182,7 +182,7 @@ class _Zlib:
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        self._inflater = isal_zlib.decompressobj()
+        self._inflater = zlib_ng.decompressobj()
         self._pending = b""
 
     def read(self, size: int) -> bytes:

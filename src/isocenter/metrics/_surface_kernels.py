@@ -1,0 +1,140 @@
+"""The loops of the surface metrics, compiled.
+
+They are written for one box around both masks: arrays in C order, `mask` padded by one voxel of background on every
+side. Import this module only where it is used: numba takes its time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+FAR = np.inf
+
+
+@njit(nogil=True, cache=True)
+def surface_elements(
+    mask: NDArray[np.uint8], area: NDArray[np.float64], points: NDArray[np.int32], weights: NDArray[np.float64]
+) -> int:
+    """Find the corners through which the surface passes; returns how many, and fills them in as far as there is room.
+
+    Corner (i, j, k) lies between voxels i - 1 and i of the mask without its padding, and so on.
+    """
+    count = 0
+    planes, rows, columns = mask.shape
+    for i in range(planes - 1):
+        for j in range(rows - 1):
+            before = 0
+            for k in range(columns):
+                column = 64 * mask[i, j, k] + 16 * mask[i, j + 1, k] + 4 * mask[i + 1, j, k] + mask[i + 1, j + 1, k]
+                if k > 0:
+                    code = 2 * before + column
+                    if 0 < code < 255:
+                        if count < points.shape[0]:
+                            points[count, 0] = i
+                            points[count, 1] = j
+                            points[count, 2] = k - 1
+                            weights[count] = area[code]
+                        count += 1
+                before = column
+    return count
+
+
+@njit(nogil=True, cache=True)
+def distances_in_box(
+    start: NDArray[np.int32], target: NDArray[np.int32], shape: tuple[int, int, int], spacing: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Distance of every start point to the nearest target, mm, through an exact distance transform of the box.
+
+    Squared distances are minimised axis by axis (Felzenszwalb and Huttenlocher, Theory of Computing 8, 2012), in double
+    precision and summed in the order of the axes, so that comparisons with a tolerance come out as they should.
+    """
+    squared = (_steps_along_first_axis(target, shape) * spacing[0]) ** 2
+    planes, rows, columns = shape
+    longest = max(rows, columns)
+    line, out = np.empty(longest), np.empty(longest)
+    centre, border = np.empty(longest, np.int64), np.empty(longest + 1)
+    for i in range(planes):
+        for k in range(columns):
+            for j in range(rows):
+                line[j] = squared[i, j, k]
+            _lower_envelope(line[:rows], spacing[1], out[:rows], centre, border)
+            for j in range(rows):
+                squared[i, j, k] = out[j]
+    # Along the last axis only where somebody asks.
+    done = np.zeros((planes, rows), np.bool_)
+    found = np.empty(start.shape[0])
+    for n in range(start.shape[0]):
+        i, j = start[n, 0], start[n, 1]
+        if not done[i, j]:
+            _lower_envelope(squared[i, j], spacing[2], out[:columns], centre, border)
+            squared[i, j] = out[:columns]
+            done[i, j] = True
+        found[n] = np.sqrt(squared[i, j, start[n, 2]])
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _steps_along_first_axis(target: NDArray[np.int32], shape: tuple[int, int, int]) -> NDArray[np.float64]:
+    """How many steps along the first axis the nearest target in the same line is away."""
+    steps = np.full(shape, FAR)
+    for n in range(target.shape[0]):
+        steps[target[n, 0], target[n, 1], target[n, 2]] = 0.0
+    for i in range(1, shape[0]):
+        for j in range(shape[1]):
+            for k in range(shape[2]):
+                steps[i, j, k] = min(steps[i, j, k], steps[i - 1, j, k] + 1.0)
+    for i in range(shape[0] - 2, -1, -1):
+        for j in range(shape[1]):
+            for k in range(shape[2]):
+                steps[i, j, k] = min(steps[i, j, k], steps[i + 1, j, k] + 1.0)
+    return steps
+
+
+@njit(nogil=True, cache=True)
+def _lower_envelope(
+    f: NDArray[np.float64],
+    step: float,
+    out: NDArray[np.float64],
+    centre: NDArray[np.int64],
+    border: NDArray[np.float64],
+) -> None:
+    """out[q] = min over v of f[v] + (step · (q - v))², by the parabolas that are lowest somewhere."""
+    size = f.size
+    square = step * step
+    last = -1
+    for v in range(size):
+        if f[v] == FAR:
+            continue
+        left = -FAR
+        while last >= 0:
+            u = centre[last]
+            left = ((f[v] + square * v * v) - (f[u] + square * u * u)) / (2.0 * square * (v - u))
+            if left > border[last]:
+                break
+            last -= 1
+        if last < 0:
+            left = -FAR
+        last += 1
+        centre[last] = v
+        border[last] = left
+    if last < 0:
+        out[:] = FAR
+        return
+    border[last + 1] = FAR
+    at = 0
+    for q in range(size):
+        while border[at + 1] < q:
+            at += 1
+        away = step * (q - centre[at])
+        out[q] = f[centre[at]] + away * away
+
+
+def pad(box: NDArray[Any]) -> NDArray[np.uint8]:
+    """The mask of a box as the kernels want it: 0 and 1, with a border of background."""
+    padded = np.zeros(tuple(n + 2 for n in box.shape), dtype=np.uint8)
+    padded[1:-1, 1:-1, 1:-1] = box
+    return padded

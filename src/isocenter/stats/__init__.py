@@ -1,0 +1,18 @@
+"""Scores in, summaries out: pure functions of the score table that never open an image.
+
+What stands behind a mean is named, never left to a parenthesis: a standard error says how well the mean is known, a
+standard deviation how much single values differ.
+"""
+
+from isocenter.stats._observers import SYMMETRIC, BetweenObservers, between_observers
+from isocenter.stats._summary import MeanAndError, in_brackets, mean_and_error, parse_brackets
+
+__all__ = [
+    "SYMMETRIC",
+    "BetweenObservers",
+    "MeanAndError",
+    "between_observers",
+    "in_brackets",
+    "mean_and_error",
+    "parse_brackets",
+]
