@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from collections.abc import Collection, Mapping, Sequence
@@ -13,11 +14,12 @@ import polars as pl
 from isocenter import evaluation
 from isocenter.evaluation import Challenge, load_challenge
 from isocenter.metrics import catalogue
-from isocenter.ranking import Board, Role, counting
+from isocenter.ranking import Board, Disqualify, MeanThenRank, Role, counting
 from isocenter.scores import check as check_table
+from isocenter.stats import in_brackets, mean_and_error
 from isocenter.submissions import GridPolicy, Problem, report
 
-__all__ = ["challenge", "check", "counting_scores", "evaluate", "rank"]
+__all__ = ["challenge", "check", "counting_scores", "evaluate", "means_in_brackets", "rank"]
 
 Path = str | os.PathLike[str]
 
@@ -147,6 +149,38 @@ def counting_scores(
         values = [rule.rank(table)[team].score for table in tables] if rules.counts == "best" else [None] * len(tables)
         chosen.append(tables[counting(values, quota=rules.quota, counts=rules.counts, better=better)])
     return pl.concat(chosen)
+
+
+def means_in_brackets(challenge: str | Challenge, scores: pl.DataFrame) -> dict[str, dict[str, str]]:
+    """Mean and standard error over the cases, as tables of papers print them: 0.77(1).
+
+    Parameters
+    ----------
+    scores
+        A table with a `submission` column, such as `counting_scores` gives. The cohort is every case in it; one that is
+        missing or unusable counts as the board's rule says, so that the mean is the one that ranks.
+
+    Returns
+    -------
+    dict
+        By metric of a board that ranks means, then by submission; submissions without such a mean are left out.
+    """
+    which = load_challenge(challenge) if isinstance(challenge, str) else challenge
+    weights = dict(scores.filter(pl.col("case") != "").select("case", "weight").unique().sort("case").iter_rows())
+    found: dict[str, dict[str, str]] = {}
+    for rule in which.boards.values():
+        if not isinstance(rule, MeanThenRank):
+            continue
+        metric = catalogue.get(rule.metric)
+        stand_in = None if isinstance(rule.missing, Disqualify) else rule.missing.stand_in(metric)
+        whole = scores.filter((pl.col("part") == "") & (pl.col("metric") == rule.metric))
+        for team in scores["submission"].unique(maintain_order=True):
+            value = dict(whole.filter(pl.col("submission") == team).select("case", "value").iter_rows())
+            values = [stand_in if value.get(case) is None else value[case] for case in weights]
+            if all(number is not None and math.isfinite(number) for number in values):
+                mean, error = mean_and_error(values, weights.values())
+                found.setdefault(rule.metric, {})[team] = in_brackets(mean, error)
+    return found
 
 
 def _of(table: pl.DataFrame, team: str) -> pl.DataFrame:

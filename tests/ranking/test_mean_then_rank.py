@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import isocenter
+from isocenter.doors import counting_scores, means_in_brackets
 from isocenter.metrics import Metric, catalogue
 from isocenter.ranking import Board, Disqualify, FixedValue, MeanThenRank, WorstPossible, counting
 from isocenter.scores import Row, frame
@@ -242,3 +243,17 @@ def test_a_rule_that_cannot_work_is_refused_when_it_is_made_or_joins_a_challenge
 def test_the_rule_in_words_names_the_unit_and_what_counts_as_missing() -> None:
     rule = MeanThenRank("test_error", missing=FixedValue(30.0), ties="average")
     assert "a missing or unusable case counts as 30 mm; equals share the mean of their ranks" in str(rule)
+
+
+def test_means_are_printed_with_their_standard_error_in_the_last_digit() -> None:
+    tables = {"x": table({"a": 0.8, "b": 0.6, "c": 0.7, "d": None}), "y": table(dict.fromkeys("abcd", 0.5))}
+    found = means_in_brackets("hecktor2020", counting_scores("hecktor2020", tables))
+    # x: mean 0.525 of 0.8, 0.6, 0.7 and 0 for the missing case; SD 0.359, divided by the square root of 4 cases: 0.18.
+    assert found == {"dice": {"x": "0.5(2)", "y": "0.5(0)"}}
+
+
+def test_a_submission_that_is_disqualified_has_no_mean() -> None:
+    challenge = isocenter.challenge("hecktor2020")
+    strict = replace(challenge, boards={"dice": MeanThenRank("dice", missing=Disqualify())})
+    tables = {"x": table({"a": 0.5, "b": None}), "y": table({"a": 0.5, "b": 0.7})}
+    assert means_in_brackets(strict, counting_scores(strict, tables)) == {"dice": {"y": "0.6(1)"}}

@@ -48,20 +48,24 @@ def demo(
             made = _counting(start(f"{challenge.name}: making patients"), cases)
             cohort = makers[challenge.name](home, cases=cases, seed=seed, progress=made)
             move = start(f"{challenge.name}: scoring")
-            boards[challenge.name] = board = _play(challenge, cohort, home, seed=seed, move=move)
+            boards[challenge.name] = _play(challenge, cohort, home, seed=seed, move=move)
+            board, _ = boards[challenge.name]
             links.append(report.Link(f"{challenge.name}/leaderboard.html", challenge.title, _in_short(board)))
     atomic.write_text(report.index_page("Synthetic challenges", links), folder / "index.html")
     for challenge in challenges:
-        show_board(boards[challenge.name], title=challenge.title)
+        board, means = boards[challenge.name]
+        show_board(board, title=challenge.title, means=means)
         typer.echo("")
     typer.echo(f"Open {folder / 'index.html'} in a browser.")
 
 
-def _play(challenge: Challenge, cohort: CohortFiles, home: Path, *, seed: int, move: Move) -> Board:
+def _play(
+    challenge: Challenge, cohort: CohortFiles, home: Path, *, seed: int, move: Move
+) -> tuple[Board, dict[str, dict[str, str]]]:
     """Score everybody, rank them, and write tables, board and page."""
     import isocenter
     from isocenter import atomic, evaluation, report, scores
-    from isocenter.doors import counting_scores
+    from isocenter.doors import counting_scores, means_in_brackets
 
     tables, record = {}, {}
     total = len(cohort.submissions) * len(cohort.cases)
@@ -75,16 +79,17 @@ def _play(challenge: Challenge, cohort: CohortFiles, home: Path, *, seed: int, m
         tables[team], record = result.scores, result.record
     of = {role: [team for team, its in cohort.roles.items() if its == role] for role in ("organiser", "benchmark")}
     board = isocenter.rank(challenge, tables, organisers=of["organiser"], benchmarks=of["benchmark"])
+    counted = counting_scores(challenge, tables)
     page = report.leaderboard_page(
         challenge.title,
         board,
-        counting_scores(challenge, tables),
+        counted,
         subtitle=f"{len(cohort.cases)} synthetic patients, seed {seed}",
         record={name: record[name] for name in ("challenge", "isocenter", "reference")},
     )
     atomic.write_text(page, home / "leaderboard.html")
     atomic.write_text(board.to_json(), home / "board.json")
-    return board
+    return board, means_in_brackets(challenge, counted)
 
 
 def _in_short(board: Board) -> str:

@@ -42,7 +42,7 @@ def rank(
     """
     import isocenter
     from isocenter import atomic, report
-    from isocenter.doors import counting_scores
+    from isocenter.doors import counting_scores, means_in_brackets
 
     which = setting(challenge).challenge
     _refuse_to_overwrite(tables, {"--out": (out, ".json"), "--html": (html, ".html")})
@@ -61,7 +61,8 @@ def rank(
     if as_json:
         typer.echo(result.to_json(), nl=False)
     else:
-        show_board(result, title=which.title)
+        means = means_in_brackets(which, counting_scores(which, by_team, board=board))
+        show_board(result, title=which.title, means=means)
         for path in (out, html):
             if path is not None:
                 typer.echo(f"Written to {path}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -64,8 +64,8 @@ def problem_dicts(problems: Sequence[Problem]) -> list[dict[str, Any]]:
     return [asdict(problem) for problem in problems]
 
 
-def show_board(board: Board, *, title: str) -> None:
-    """The leaderboard as a table."""
+def show_board(board: Board, *, title: str, means: Mapping[str, Mapping[str, str]] | None = None) -> None:
+    """The leaderboard as a table; with `means`, mean(error) by metric and team beside the score that decides."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
@@ -79,6 +79,9 @@ def show_board(board: Board, *, title: str) -> None:
     table.add_column("rank", justify="right")
     table.add_column("team")
     table.add_column(Text(f"{metric.name}{unit} {metric.arrow}"), justify="right")
+    beside = {metric: by_team for metric, by_team in (means or {}).items() if by_team}
+    for other in beside:
+        table.add_column("mean(SE)" if other == board.metric else other, justify="right")
     table.add_column("missing", justify="right")
     table.add_column("failed", justify="right")
     for row in board.rows:
@@ -86,7 +89,8 @@ def show_board(board: Board, *, title: str) -> None:
         if row.role != "team":
             name.append(f"  ({row.role})", style="dim")
         counts = [str(n) if n else "" for n in (row.missing, row.failed)]
-        table.add_row(row.place, name, metric.show(row.score), *counts)
+        errors = [by_team.get(row.submission, "–") for by_team in beside.values()]
+        table.add_row(row.place, name, metric.show(row.score), *errors, *counts)
     # Into a file or a pipe nothing is cut off at 80 columns.
     console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(Text(title, style="bold"))
