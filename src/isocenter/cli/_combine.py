@@ -1,0 +1,281 @@
+"""What `isocenter ensemble` does by each of its methods, between reading its arguments and showing the outcome."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import typer
+
+from isocenter import __version__, ensembles
+from isocenter.cli._arguments import Setting
+from isocenter.cli._terminal import Move
+from isocenter.ensembles import Ensemble, EnsembleError, Hierarchical, Rule, StapleRule, Ties, Turnout, Votes
+from isocenter.evaluation import Cohort
+from isocenter.submissions import MaskFile
+from isocenter.volumes import digest
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class Cases:
+    """A cohort, the submissions on it, and how they are read."""
+
+    setting: Setting
+    cohort: Cohort
+    submissions: Mapping[str, Path]
+    executor: Executor | None
+    start: Callable[[str], Move]
+
+    def votes(self, *, holdout: bool = False) -> Votes:
+        """Read and count."""
+        return ensembles.count_votes(
+            self.setting.challenge,
+            self.cohort,
+            self.submissions,
+            grid=self.setting.grid,
+            holdout=holdout,
+            executor=self.executor,
+            progress=self.start("reading the holdout" if holdout else "reading"),
+        )
+
+    def write(self, rule: Rule | Hierarchical, folder: Path) -> None:
+        """Write the masks that a rule makes."""
+        ensembles.write_masks(
+            self.setting.challenge,
+            self.cohort,
+            self.submissions,
+            rule,
+            folder,
+            grid=self.setting.grid,
+            executor=self.executor,
+            progress=self.start("writing"),
+        )
+
+    def record(self, outcome: Outcome, method: str) -> dict[str, Any]:
+        """How a table was made; nothing that differs between two runs on the same content."""
+        # The hash is made as `isocenter score` makes it, so that its tables and ours can be ranked together.
+        content = {case.name: {slot: digest(file) for slot, file in case.files.items()} for case in self.cohort.cases}
+        return {
+            "challenge": self.setting.challenge.name,
+            "isocenter": __version__,
+            "method": method,
+            "policies": {"grid": self.setting.grid, "missing_votes": ensembles.MISSING_VOTES, **outcome.policies},
+            "reference": hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest(),
+            "submissions": dict(outcome.turnout.digests),
+            "votes": counted(outcome.turnout),
+        }
+
+
+@dataclass(frozen=True)
+class Line:
+    """A combination, and the means of its scores; of some also that of the main metric on the holdout."""
+
+    name: str
+    means: Mapping[str, float | None]
+    holdout: float | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out.
+
+    Attributes
+    ----------
+    lines
+        What there is to show.
+    chosen
+        The combination whose masks can be written; None for an oracle, as no algorithm makes it.
+    table
+        Makes the score table.
+    turnout
+        Who voted on the cases of the table.
+    policies
+        What was decided by an option.
+    notes
+        Sentences that a reader should see.
+    facts
+        What else a program may want.
+    """
+
+    lines: Sequence[Line]
+    chosen: Rule | Hierarchical | None
+    table: Callable[[], pl.DataFrame]
+    turnout: Turnout
+    policies: Mapping[str, Any] = field(default_factory=dict)
+    notes: Sequence[str] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def counted(turnout: Turnout) -> dict[str, Any]:
+    """Who voted, as JSON values."""
+    return {voter: dict(states) for voter, states in turnout.states.items()}
+
+
+def metrics_of(which: Setting) -> tuple[str, ...]:
+    """The metrics that ensembles are scored by: that of the main board first, then the challenge's others."""
+    challenge = which.challenge
+    main = next(iter(challenge.boards.values())).metric
+    if main not in ensembles.METRICS:
+        msg = (
+            f"the main board of {challenge.name} is decided by {main}, which is not made of overlap counts; "
+            f"ensembles are scored by {', '.join(ensembles.METRICS)}"
+        )
+        raise typer.BadParameter(msg, param_hint="CHALLENGE")
+    return (main, *(metric for metric in ensembles.countable(challenge.metrics) if metric != main))
+
+
+def choose(cases: Cases, holdout: Cases | None) -> Outcome:
+    """All ensembles on the reference, and the best of them on the holdout."""
+    metrics, votes = metrics_of(cases.setting), cases.votes()
+    best = ensembles.best_of(votes, metric=metrics[0], most=_SHOWN)
+    choice = best[0]
+    rules = dict.fromkeys([*(one.ensemble for one in best), *_alone(votes)])
+    chosen = f"Chosen: {choice.ensemble}, by its mean {metrics[0]} the best of {choice.candidates:,}"
+    facts = {"candidates": choice.candidates}
+    if holdout is None:
+        note = f"{chosen}. It was chosen and measured on the same cases; on others expect less."
+        return Outcome(
+            lines=[Line(str(rule), _means(votes, rule, metrics)) for rule in rules],
+            chosen=choice.ensemble,
+            table=lambda: ensembles.score_table(votes, metrics=metrics),
+            turnout=votes.turnout,
+            notes=[note],
+            facts=facts,
+        )
+    others = holdout.votes(holdout=True)
+    reached = ensembles.confirm(choice, others).mean
+    # On the holdout only what was chosen, and the submissions themselves: more would invite to choose there.
+    there = {rule: _mean(others, rule, metrics[0]) for rule in _alone(votes)} | {choice.ensemble: reached}
+    return Outcome(
+        lines=[Line(str(rule), _means(votes, rule, metrics), there.get(rule)) for rule in rules],
+        chosen=choice.ensemble,
+        table=lambda: ensembles.score_table(others, [choice.ensemble], metrics=metrics),
+        turnout=others.turnout,
+        notes=[f"{chosen}; on the holdout, which had no part in the choice, it reaches {reached:.4f}."],
+        facts=facts
+        | {"holdout": {"cases": len(others.cases), metrics[0]: reached}, "validation_votes": counted(votes.turnout)},
+    )
+
+
+def fixed(cases: Cases, make: Callable[[tuple[str, ...]], Rule], **policies: Any) -> Outcome:
+    """One combination without any choice, beside the submissions themselves."""
+    metrics, votes = metrics_of(cases.setting), cases.votes()
+    rule = make(votes.voters)
+    outcome = Outcome(
+        lines=[Line(str(one), _means(votes, one, metrics)) for one in dict.fromkeys([rule, *_alone(votes)])],
+        chosen=rule,
+        table=lambda: ensembles.score_table(votes, [rule], metrics=metrics),
+        turnout=votes.turnout,
+        policies=policies,
+    )
+    return _with_performance(outcome, votes, rule) if isinstance(rule, StapleRule) else outcome
+
+
+def oracle(cases: Cases) -> Outcome:
+    """What always picking the best would reach."""
+    metrics, votes = metrics_of(cases.setting), cases.votes()
+    table = ensembles.oracle_table(votes, metrics=metrics)
+    return Outcome(
+        lines=[*_lines(table, metrics), *(Line(str(one), _means(votes, one, metrics)) for one in _alone(votes))],
+        chosen=None,
+        table=lambda: table,
+        turnout=votes.turnout,
+        notes=["An oracle looks at the truth: a limit for what choosing could reach, not a result."],
+    )
+
+
+def hierarchical(cases: Cases, *, severity: str | None, ties: Ties) -> Outcome:
+    """The vote that keeps labels."""
+    metrics, (spec,) = metrics_of(cases.setting), cases.setting.challenge.output.values()
+    labels = dict(spec.labels) if isinstance(spec, MaskFile) else {"foreground": 1}
+    rule = Hierarchical(tuple(cases.submissions), _severity(severity, labels), ties)
+    table, turnout = ensembles.hierarchical_table(
+        cases.setting.challenge,
+        cases.cohort,
+        cases.submissions,
+        rule=rule,
+        metrics=metrics,
+        names={number: name for name, number in labels.items()},
+        grid=cases.setting.grid,
+        executor=cases.executor,
+        progress=cases.start("reading"),
+    )
+    parts = table["part"].unique(maintain_order=True).to_list()
+    return Outcome(
+        lines=[line for part in parts for line in _lines(table.filter(part=part), metrics, suffix=part)],
+        chosen=rule,
+        table=lambda: table,
+        turnout=turnout,
+        policies={"ties": ties, "severity": list(rule.severity)},
+    )
+
+
+def _severity(given: str | None, labels: Mapping[str, int]) -> tuple[int, ...]:
+    """The order of labels that an option names; it has to name all."""
+    if given is None and len(labels) == 1:
+        return tuple(labels.values())
+    words = [word.strip() for word in (given or "").split(",")]
+    order = tuple(labels.get(word, int(word) if word.isdecimal() else 0) for word in words)
+    if sorted(order) != sorted(labels.values()):
+        known = ", ".join(f"{name} ({number})" for name, number in labels.items())
+        msg = f"name the labels from the mildest to the most severe, with commas between them; they are {known}"
+        raise typer.BadParameter(msg, param_hint="--severity")
+    return order
+
+
+def _with_performance(outcome: Outcome, votes: Votes, rule: StapleRule) -> Outcome:
+    """The outcome with what STAPLE thinks of the voters."""
+    results = {c.case: ensembles.staple(c.patterns, field_of_view=rule.field_of_view) for c in votes.cases}
+    slow = [case for case, result in results.items() if not result.converged]
+    performance = {
+        case: {
+            "prior": result.prior,
+            "sensitivity": _by_voter(votes, result.sensitivity),
+            "specificity": _by_voter(votes, result.specificity),
+        }
+        for case, result in results.items()
+    }
+    notes = [f"STAPLE had not quite converged when it was stopped in {', '.join(slow)}."] if slow else []
+    return replace(outcome, notes=notes, facts={"staple": performance})
+
+
+def _by_voter(votes: Votes, values: Iterable[float]) -> dict[str, float | None]:
+    return {v: None if math.isnan(x) else float(x) for v, x in zip(votes.voters, values, strict=True)}
+
+
+def _alone(votes: Votes) -> list[Ensemble]:
+    """Every submission by itself."""
+    return [Ensemble((voter,), 1) for voter in votes.voters]
+
+
+def _means(votes: Votes, rule: Rule, metrics: Sequence[str]) -> dict[str, float | None]:
+    return {metric: _mean(votes, rule, metric) for metric in metrics}
+
+
+def _mean(votes: Votes, rule: Rule, metric: str) -> float | None:
+    try:
+        return ensembles.mean_of(votes, rule, metric=metric)
+    except EnsembleError:  # undefined in some case
+        return None
+
+
+def _lines(table: pl.DataFrame, metrics: Sequence[str], *, suffix: str = "") -> list[Line]:
+    """The means of a score table, by submission; None where some case has no value."""
+    lines = []
+    for (name,), rows in table.group_by("submission", maintain_order=True):
+        means: dict[str, float | None] = {}
+        for metric in metrics:
+            values = rows.filter(metric=metric)
+            terms = (values["value"] * values["weight"]).to_list()
+            means[metric] = None if None in terms else math.fsum(terms) / math.fsum(values["weight"].to_list())
+        lines.append(Line(f"{name} {suffix}".strip(), means))
+    return lines
