@@ -189,4 +189,8 @@ def _of(table: pl.DataFrame, team: str) -> pl.DataFrame:
         msg = f"the scores of {team!r} are a {type(table).__name__}; isocenter.scores.read(path) reads a table"
         raise TypeError(msg)
     table = check_table(table, name=f"the score table of {team!r}")
+    count = table["submission"].n_unique() if "submission" in table.columns else 1
+    if count > 1:
+        msg = f"the score table of {team!r} holds {count} submissions; give each as its own team"
+        raise ValueError(msg)
     return table.select(pl.lit(team).alias("submission"), pl.exclude("submission"))

@@ -99,6 +99,15 @@ def test_a_submission_that_is_no_submission_stops_everything_and_is_named(
     assert problem.file == "nobody: empty"
 
 
+def test_a_flood_of_files_is_refused_before_its_names_are_compared(
+    hecktor: Challenge, reference: Path, submission: Path
+) -> None:
+    for i in range(1100):
+        (submission / f"note{i}.txt").touch()
+    with pytest.raises(SubmissionRefused, match="1,104 files; an answer to 4 cases has at most 1,040"):
+        count(hecktor, reference, {"team": submission})
+
+
 def test_references_that_cannot_be_read_are_named_all_at_once(
     hecktor: Challenge, reference: Path, submission: Path
 ) -> None:

@@ -257,3 +257,15 @@ def test_a_submission_that_is_disqualified_has_no_mean() -> None:
     strict = replace(challenge, boards={"dice": MeanThenRank("dice", missing=Disqualify())})
     tables = {"x": table({"a": 0.5, "b": None}), "y": table({"a": 0.5, "b": 0.7})}
     assert means_in_brackets(strict, counting_scores(strict, tables)) == {"dice": {"y": "0.6(1)"}}
+
+
+def test_a_table_of_several_submissions_is_not_taken_for_one() -> None:
+    both = together(x=table({"a": 0.1}), y=table({"a": 0.9}))
+    with pytest.raises(ValueError, match="'team' holds 2 submissions"):
+        isocenter.rank("hecktor2020", {"team": both})
+    assert isocenter.rank("hecktor2020", {"team": both.filter(submission="x")})["team"].score == 0.1
+
+
+def test_what_is_no_table_is_named() -> None:
+    with pytest.raises(TypeError, match=r"the scores of 'x' are a str; isocenter\.scores\.read"):
+        isocenter.rank("hecktor2020", {"x": ["a.parquet"]})

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeVar
 
 from isocenter.ensembles._error import EnsembleError
-from isocenter.submissions import FileSpec, GridPolicy, Problem, SubmissionRefused, list_files, match, report
+from isocenter.submissions import FileSpec, GridPolicy, Listing, Problem, SubmissionRefused, list_files, match, report
 from isocenter.volumes import File, Grid, LabelMap, digest
 
 Path = str | os.PathLike[str]
@@ -155,7 +155,7 @@ def open_votes(
     voters = check_names(submissions)
     names = [case.name for case in cohort.cases]
     spec = challenge.output[slot]
-    listed = {voter: list_files(submissions[voter]) for voter in voters}
+    listed = {voter: _reasonable(list_files(submissions[voter]), len(names)) for voter in voters}
     found = {voter: match(listed[voter], {slot: spec}, cases=names) for voter in voters}
     problems = [of_voter(voter, p) for voter in voters for p in (*listed[voter].problems, *found[voter].problems)]
     if refused := [problem for problem in problems if problem.severity == "refused"]:
@@ -177,6 +177,14 @@ def open_votes(
         for case in cohort.cases
     ]
     return tasks, tuple(problems)
+
+
+def _reasonable(listing: Listing, cases: int) -> Listing:
+    """The listing, or, with far more files than an answer has, a refusal: comparing all names would take long."""
+    if len(listing.entries) <= (limit := 1000 + 10 * cases):
+        return listing
+    message = f"{len(listing.entries):,} files; an answer to {cases} cases has at most {limit:,}"
+    return Listing(listing.name, (), (Problem("refused", message, file=listing.name),))
 
 
 def slots(challenge: AsksForMasks) -> tuple[str, str]:
