@@ -33,7 +33,7 @@ def demo(
     Two cohorts, each in a folder of its own: HECKTOR 2020, tumours of head and
     neck, and the lung contest of 2019. Start at index.html.
 
-    Example: isocenter demo /tmp/demo
+    Example: isocenter demo my-demo/
     """
     import isocenter
     from isocenter import atomic, phantoms, report

@@ -6,16 +6,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import jinja2
 import polars as pl
 
 from isocenter.metrics import Metric, catalogue
 from isocenter.ranking import Board
 from isocenter.report import _cases, _plot
 from isocenter.report._scale import Axis, axis_for, label_of
+from isocenter.report._templates import fill
 
-# What no HTML file may hold as a character: control characters, and halves of characters, which have no UTF-8.
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _WORDS = {"missing": "no output", "failed": "unusable", "undefined": "undefined"}
 
 
@@ -53,7 +51,8 @@ def leaderboard_page(
     axis = axis_for(metric, values)
     # Scores may lie far from the cases they are means of, where a missing case counts as something large.
     scale = axis_for(metric, [row.score for row in board.rows if row.score is not None])
-    text = _template().render(
+    return fill(
+        "leaderboard.html.j2",
         title=title,
         subtitle=subtitle,
         board=board,
@@ -72,19 +71,6 @@ def leaderboard_page(
         numbers=_numbers(board, cases, means={spread.case: spread.mean for spread in spreads}),
         record=list(_flat(record or {}, hidden=_naming(board, scores))),
     )
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def _template() -> jinja2.Template:
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("isocenter.report", "."),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template("leaderboard.html.j2")
 
 
 def _rows(board: Board, metric: Metric, *, axis: Axis) -> list[dict[str, Any]]:
