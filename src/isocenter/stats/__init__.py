@@ -4,7 +4,7 @@ What stands behind a mean is named, never left to a parenthesis: a standard erro
 standard deviation how much single values differ.
 """
 
-from isocenter.stats._observers import SYMMETRIC, BetweenObservers, between_observers
+from isocenter.stats._observers import SYMMETRIC, BetweenObservers, between_observers, observers_as_benchmark
 from isocenter.stats._summary import MeanAndError, in_brackets, mean_and_error, parse_brackets
 
 __all__ = [
@@ -14,5 +14,6 @@ __all__ = [
     "between_observers",
     "in_brackets",
     "mean_and_error",
+    "observers_as_benchmark",
     "parse_brackets",
 ]

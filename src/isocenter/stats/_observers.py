@@ -158,3 +158,25 @@ def _spread(values: Iterable[float], weights: Iterable[float]) -> tuple[float, f
     mean = math.fsum(value * weight for value, weight in scored) / total
     squares = math.fsum(weight * (value - mean) ** 2 for value, weight in scored)
     return mean, math.sqrt(n / (n - 1) * squares / total) if n > 1 else math.nan
+
+
+def observers_as_benchmark(scores: pl.DataFrame) -> pl.DataFrame:
+    """One row for the observers together, to stand on a board beside the teams: in every case the mean of all pairs.
+
+    The table is that of a submission, without parts, and ranks as a benchmark: by its mean it is what
+    `between_observers` calls the mean, if all pairs were compared in all cases. A pair that was not compared in a case,
+    because an observer skipped it, is left out there.
+
+    Examples
+    --------
+    >>> from isocenter.scores import Row, frame
+    >>> table = frame([Row("p1", "A|B", "dice", 0.8), Row("p1", "B|A", "dice", 0.8), Row("p2", "A|B", "dice", 0.6)])
+    >>> observers_as_benchmark(table)["value"].to_list()
+    [0.8, 0.6]
+    """
+    pairs = check(scores).filter(pl.col("part").str.contains("|", literal=True) & pl.col("value").is_not_null())
+    if pairs.is_empty():
+        msg = "the table compares no observers: none of its parts is named like A|B"
+        raise ValueError(msg)
+    together = pairs.group_by("case", "metric").agg(pl.col("value").mean(), pl.col("weight").first())
+    return check(together.sort("case", "metric").select("case", pl.lit("").alias("part"), "metric", "value", "weight"))
