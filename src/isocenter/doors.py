@@ -14,7 +14,7 @@ import polars as pl
 from isocenter import evaluation
 from isocenter.evaluation import Challenge, load_challenge
 from isocenter.metrics import catalogue
-from isocenter.ranking import Board, Disqualify, MeanThenRank, Role, counting
+from isocenter.ranking import Board, FixedValue, MeanThenRank, Role, WorstPossible, counting
 from isocenter.scores import check as check_table
 from isocenter.stats import in_brackets, mean_and_error
 from isocenter.submissions import GridPolicy, Problem, report
@@ -169,10 +169,10 @@ def means_in_brackets(challenge: str | Challenge, scores: pl.DataFrame) -> dict[
     weights = dict(scores.filter(pl.col("case") != "").select("case", "weight").unique().sort("case").iter_rows())
     found: dict[str, dict[str, str]] = {}
     for rule in which.boards.values():
-        if not isinstance(rule, MeanThenRank):
+        if not isinstance(rule, MeanThenRank) or rule.over != "cases":
             continue
         metric = catalogue.get(rule.metric)
-        stand_in = None if isinstance(rule.missing, Disqualify) else rule.missing.stand_in(metric)
+        stand_in = rule.missing.stand_in(metric) if isinstance(rule.missing, FixedValue | WorstPossible) else None
         whole = scores.filter((pl.col("part") == "") & (pl.col("metric") == rule.metric))
         for team in scores["submission"].unique(maintain_order=True):
             value = dict(whole.filter(pl.col("submission") == team).select("case", "value").iter_rows())

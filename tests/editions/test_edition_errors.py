@@ -81,7 +81,7 @@ LINE = "a line holds a setting (a name, =, and a value), a heading in brackets, 
 HIDDEN = "a character stands here that is not allowed, or that an editor does not show"
 USED = "this name was already used above; each phase and each prize has its own heading in double brackets"
 VALUE = "what follows the = is no value; a text stands in quotes, a date and a number do not"
-MISSING = 'write a number, "worst" or "disqualify"'
+MISSING = 'write a number, "worst", "worst-observed", "leave-out" or "disqualify"'
 
 
 def problems_of(text: str) -> list[EditionProblem]:
@@ -321,7 +321,7 @@ def test_all_problems_come_at_once_in_the_order_of_the_lines() -> None:
         parse(text)
     assert str(caught.value).split("\n") == [
         "challenge.toml: title: is missing; write a text in quotes that is not empty",
-        'challenge.toml:5: policies.missing: "none" is not allowed; write a number, "worst" or "disqualify"',
+        f'challenge.toml:5: policies.missing: "none" is not allowed; {MISSING}',
         "challenge.toml:12: phases[1].opens: 2020-06-10 has no time and no zone; "
         "write for example 2020-06-10T23:59:59+02:00",
         'challenge.toml:18: phases[2].name: "training" is already the name of phase 1; write another',

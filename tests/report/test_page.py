@@ -324,10 +324,20 @@ def test_cases_that_only_unlisted_submissions_have_are_counted_and_not_named():
     assert "2 further cases of the cohort have no row from these teams." in Reader(html).of("p")
 
 
-def test_a_table_of_parts_only_has_nothing_to_draw_and_blames_nobody():
-    scores = pl.DataFrame([("Aare", "C1", "GTVt", "dice", 0.5, 1.0)], schema=SCHEMA, orient="row")
+def test_a_board_over_parts_draws_a_case_as_the_mean_of_its_parts():
+    parts = [("Aare", "C1", "GTVt", "dice", 0.5, 1.0), ("Aare", "C1", "GTVn", "dice", 0.7, 1.0)]
+    lost = [("Aare", "C2", "", "dice", None, 1.0), ("Aare", "C2", "", "missing", 1.0, 1.0)]
+    row = BoardRow("Aare", 0.6, 1.0, "team", 2, 1, 0)
+    html = page(
+        pl.DataFrame([*parts, *lost], schema=SCHEMA, orient="row"), board=Board("dice", "dice", "over parts", (row,))
+    )
+    assert lines_of(html, "numbers") == [["C1", "0.6000", "0.6000"], ["C2", "–", "no output"]]
+
+
+def test_a_metric_that_no_case_has_blames_nobody():
+    scores = pl.DataFrame([("Aare", "C1", "", "jaccard", 0.5, 1.0)], schema=SCHEMA, orient="row")
     row = BoardRow("Aare", 0.5, 1.0, "team", 1, 0, 0)
-    html = page(scores, board=Board("dice", "dice", "mean over parts", (row,)))
+    html = page(scores, board=Board("dice", "dice", "a rule", (row,)))
     assert lines_of(html, "numbers") == [["C1", "–", "undefined"]]
 
 

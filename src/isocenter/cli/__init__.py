@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from isocenter import __version__
-from isocenter.cli import _agreement, _check, _demo, _edition, _ensemble, _prepare, _rank, _score
+from isocenter.cli import _agreement, _check, _convert, _demo, _edition, _ensemble, _prepare, _rank, _score, _show
 
 __all__ = ["app", "main"]
 
@@ -63,12 +63,14 @@ def _options(
 app.command("check")(_check.check)
 app.command("score")(_score.score)
 app.command("rank")(_rank.rank)
+app.command("show")(_show.show)
 app.command("ensemble")(_ensemble.ensemble)
 app.command("agreement")(_agreement.agreement)
 app.command("init")(_edition.init)
 app.command("validate")(_edition.validate)
 app.command("challenges")(_edition.challenges)
 app.add_typer(_prepare.app, name="prepare")
+app.add_typer(_convert.app, name="convert")
 app.command("demo")(_demo.demo)
 
 

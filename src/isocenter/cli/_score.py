@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from isocenter.evaluation import Challenge
+    from isocenter.ranking import Board
 
 
 def score(
@@ -74,7 +75,8 @@ def score(
     scores.write(result.scores, out, record=result.record)
     journal.unlink(missing_ok=True)
     failed = any(problem.severity == "unusable" for problem in result.problems)
-    means = _on_its_own(which.challenge, result.scores)
+    boards = _on_its_own(which.challenge, result.scores)
+    means = {name: None if board is None else board["this"].score for name, board in boards.items()}
     if as_json:
         summary = {"ok": not failed, "out": str(out), "score": means, **result.record}
         summary["problems"] = problem_dicts(result.problems)
@@ -85,20 +87,21 @@ def score(
             show_problems(result.problems)
             typer.echo("")
         for board, score in means.items():
-            rule = which.challenge.boards[board]
-            typer.echo(f"{catalogue.get(rule.metric).show(score)}  {rule}")
+            rule, alone = which.challenge.boards[board], boards[board]
+            notes = "; ".join(alone.notes) if alone else ""
+            typer.echo(f"{catalogue.get(rule.metric).show(score)}  {rule}" + (f" ({notes})" if notes else ""))
         typer.echo(f"{which.challenge.name}: {name} scored: {counts}. Written to {out}")
     raise typer.Exit(1 if failed else 0)
 
 
-def _on_its_own(challenge: Challenge, table: pl.DataFrame) -> dict[str, float | None]:
-    """What the submission reaches on each board, without any rival; None where a board has no number for it."""
+def _on_its_own(challenge: Challenge, table: pl.DataFrame) -> dict[str, Board | None]:
+    """Each board with this submission alone; None where the rule has no number for it."""
     from isocenter.doors import rank
 
-    reached: dict[str, float | None] = {}
+    boards: dict[str, Board | None] = {}
     for board in challenge.boards:
         try:
-            reached[board] = rank(challenge, {"this": table}, board=board)["this"].score
+            boards[board] = rank(challenge, {"this": table}, board=board)
         except ValueError:  # a metric that is undefined for some case has no mean
-            reached[board] = None
-    return reached
+            boards[board] = None
+    return boards

@@ -114,31 +114,37 @@ def _first_phase(now: datetime) -> dict[str, Any]:
 
 def _policies(challenge: Challenge) -> dict[str, Any]:
     """The policies on which all boards that have them agree, as they are written in a file."""
-    from isocenter.ranking import Disqualify, FixedValue, WorstPossible
+    from isocenter.ranking import FixedValue
 
     policies: dict[str, Any] = {}
     for policy in ("missing", "ties"):
         values = [getattr(rule, policy) for rule in challenge.boards.values() if _has(rule, policy)]
         if values and all(value == values[0] for value in values):
             policies[policy] = values[0]
-    match policies.get("missing"):
-        case FixedValue(value):
-            policies["missing"] = value
-        case WorstPossible():
-            policies["missing"] = "worst"
-        case Disqualify():
-            policies["missing"] = "disqualify"
-        case _:  # a policy of the challenge's own, which no file can hold
-            policies.pop("missing", None)
+    missing = policies.pop("missing", None)
+    words = {policy: word for word, policy in _missing_by_word().items()}
+    if isinstance(missing, FixedValue):
+        policies["missing"] = missing.value
+    elif missing in words:  # a policy of the challenge's own is one that no file can hold
+        policies["missing"] = words[missing]
     return policies
 
 
-def _missing(policy: float | str) -> Missing:
-    from isocenter.ranking import Disqualify, FixedValue, WorstPossible
+def _missing_by_word() -> dict[str, Missing]:
+    from isocenter.ranking import Disqualify, LeaveOut, WorstObserved, WorstPossible
 
-    if isinstance(policy, str):
-        return WorstPossible() if policy == "worst" else Disqualify()
-    return FixedValue(policy)
+    return {
+        "worst": WorstPossible(),
+        "worst-observed": WorstObserved(),
+        "leave-out": LeaveOut(),
+        "disqualify": Disqualify(),
+    }
+
+
+def _missing(policy: float | str) -> Missing:
+    from isocenter.ranking import FixedValue
+
+    return _missing_by_word()[policy] if isinstance(policy, str) else FixedValue(policy)
 
 
 def _has(rule: Rule, policy: str) -> bool:
@@ -178,12 +184,12 @@ def _check_fits(edition: Edition, challenge: Challenge) -> None:
 def _refusal(policy: Missing, metric: str) -> str:
     """Why a metric cannot have this policy, asked before the first case goes missing; "" if it can."""
     from isocenter.metrics import catalogue
-    from isocenter.ranking import Disqualify, FixedValue
+    from isocenter.ranking import FixedValue, WorstPossible
 
     known = catalogue.get(metric)
     if isinstance(policy, FixedValue) and policy.value == known.best:
         return f"{policy.value:g} is the best {metric} there is; a missing case would beat every other"
-    if not isinstance(policy, Disqualify):
+    if isinstance(policy, FixedValue | WorstPossible):
         try:
             policy.stand_in(known)
         except ValueError as error:

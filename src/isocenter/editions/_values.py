@@ -109,8 +109,8 @@ def _amount(value: object) -> object:
 
 
 def _missing(value: object) -> object:
-    """A number or one of two words; checked here, as a union would report a problem once per member."""
-    if value is None or value in ("worst", "disqualify"):
+    """A number or one of a few words; checked here, as a union would report a problem once per member."""
+    if value is None or value in ("worst", "worst-observed", "leave-out", "disqualify"):
         return value
     if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
         try:
@@ -197,12 +197,14 @@ Winner = Annotated[
     ),
 ]
 MissingPolicy = Annotated[
-    float | Literal["worst", "disqualify"] | None,
+    float | Literal["worst", "worst-observed", "leave-out", "disqualify"] | None,
     BeforeValidator(_missing),
     _choice(
         {
             "a number": "the case counts as this value, for example 0",
             '"worst"': "the case counts as the worst value that the metric has",
+            '"worst-observed"': "the case counts as the worst value that any team has there",
+            '"leave-out"': "the mean is over the team's other cases, and the board says over how many",
             '"disqualify"': "the submission stands on no board",
         },
         example="0",

@@ -1,8 +1,9 @@
 """Cases × a submission → scores, on any `concurrent.futures.Executor`."""
 
 from isocenter.evaluation._case import CaseResult
-from isocenter.evaluation._challenge import Case, Challenge, Score
+from isocenter.evaluation._challenge import Case, Challenge, OutputError, Remark, Score
 from isocenter.evaluation._cohort import Cohort, CohortError, open_cohort
+from isocenter.evaluation._depict import DosePicture, depict
 from isocenter.evaluation._registry import UnknownChallengeError, challenge_names, load_challenge
 from isocenter.evaluation._run import Evaluation, check, evaluate
 from isocenter.evaluation._workers import available_cores, worker_pool
@@ -13,12 +14,16 @@ __all__ = [
     "Challenge",
     "Cohort",
     "CohortError",
+    "DosePicture",
     "Evaluation",
+    "OutputError",
+    "Remark",
     "Score",
     "UnknownChallengeError",
     "available_cores",
     "challenge_names",
     "check",
+    "depict",
     "evaluate",
     "load_challenge",
     "open_cohort",

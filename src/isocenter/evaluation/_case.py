@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import traceback
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from isocenter.evaluation._cache import prepared
-from isocenter.evaluation._challenge import Case, Challenge, Score
+from isocenter.evaluation._cache import prepared, reference_digest
+from isocenter.evaluation._challenge import Case, Challenge, OutputError, Score
 from isocenter.evaluation._cohort import CohortCase
+from isocenter.evaluation._depict import DosePicture
 from isocenter.metrics import catalogue
 from isocenter.submissions import GridPolicy, Problem
 from isocenter.volumes import File, digest
@@ -36,7 +38,7 @@ class CaseTask:
             "challenge": self.challenge.name,
             "code": self.code,
             "grid": self.grid,
-            "reference": {slot: digest(file) for slot, file in sorted(self.case.files.items())},
+            "reference": {slot: reference_digest(self.cache, file) for slot, file in sorted(self.case.files.items())},
             "output": {slot: _digest(file) for slot, file in sorted(self.output.items())},
         }
 
@@ -62,32 +64,48 @@ class CaseResult:
 
 def check_case(task: CaseTask) -> CaseResult:
     """Read and check the outputs of a case without measuring them."""
-    try:
-        return _read_output(task)[1]
-    except Exception as error:
-        return failed(task.case.name, _explain(error))
+    return _done(task, measuring=False)
 
 
 def measure_case(task: CaseTask) -> CaseResult:
     """Measure a case. Whatever goes wrong is in the result, so that one case never sinks the others."""
+    return _done(task, measuring=True)
+
+
+def _done(task: CaseTask, *, measuring: bool) -> CaseResult:
+    challenge = task.challenge
     try:
-        key = task.key()
+        key = task.key() if measuring or challenge.inspect else None
         output, result = _read_output(task)
-        if result.state != "measured":
-            return CaseResult(result.case, result.state, (), result.problems, key)
     except Exception as error:
         return failed(task.case.name, _explain(error))
+    if result.state != "measured" or key is None:
+        return replace(result, scores=(), key=key)
     try:
         reference = prepared(task.cache, _cache_key(task, key), lambda: _prepare(task))
     except Exception as error:
-        return CaseResult(
-            task.case.name, "no reference", (), (Problem("refused", _explain(error), case=task.case.name),)
-        )
+        problem = Problem("refused", _explain(error), case=task.case.name)
+        return CaseResult(task.case.name, "no reference", (), (problem,))
     try:
-        scores = _measured(task.challenge, reference, output)
+        remarks = challenge.inspect(reference, output) if challenge.inspect else ()
+        problems = (*result.problems, *(Problem(*remark, case=task.case.name) for remark in remarks))
+        scores = _measured(challenge, reference, output) if measuring else []
+    except OutputError as error:
+        return failed(task.case.name, str(error))
     except Exception as error:
         return failed(task.case.name, f"could not be measured: {_explain(error, always_where=True)}")
-    return CaseResult(result.case, "measured", (*result.scores, *scores), result.problems, key)
+    return CaseResult(result.case, "measured", (*result.scores, *scores), problems, key)
+
+
+def picture_of(task: CaseTask) -> DosePicture:
+    """What the challenge shows of a case; a `ValueError` says why there is nothing to show."""
+    assert task.challenge.depict is not None
+    output, result = _read_output(task)
+    if result.state != "measured":
+        reasons = "; ".join(problem.message for problem in result.problems) or "there is no output"
+        msg = f"{task.case.name} cannot be shown: {reasons}"
+        raise ValueError(msg)
+    return task.challenge.depict(prepared(task.cache, _cache_key(task, task.key()), lambda: _prepare(task)), output)
 
 
 def failed(case: str, reason: str) -> CaseResult:
@@ -148,8 +166,8 @@ def _measured(challenge: Challenge, reference: Any, output: Mapping[str, Any]) -
         msg = "measure returned one Score; it must yield them"
         raise TypeError(msg)
     scores = [_checked(score, challenge) for score in found]
-    places = [(score.metric, score.part) for score in scores]
-    if twice := sorted({place for place in places if places.count(place) > 1}):
+    places = Counter((score.metric, score.part) for score in scores)
+    if twice := sorted(place for place, count in places.items() if count > 1):
         msg = f"measure yielded {twice[0][0]!r} twice for part {twice[0][1]!r}"
         raise ValueError(msg)
     if lacking := [metric for metric in challenge.metrics if metric not in {metric for metric, _ in places}]:

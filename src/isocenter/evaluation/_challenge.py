@@ -9,11 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from isocenter.evaluation._depict import DosePicture
 from isocenter.metrics import catalogue
 from isocenter.ranking import Participation, Rule
-from isocenter.submissions import FileSpec
+from isocenter.submissions import FileSpec, Listing
+from isocenter.volumes import File
 
 Reference = Any
 """What `prepare` made of a case: whatever `measure` wants to find ready. It is pickled into a cache."""
@@ -28,6 +30,17 @@ class Score(NamedTuple):
     metric: str
     value: float | None
     part: str = ""
+
+
+class OutputError(ValueError):
+    """Raised by `measure` or `inspect` for an output that cannot be measured: the case fails, its team reads why."""
+
+
+class Remark(NamedTuple):
+    """Something that a team should know of its output, which is measured all the same."""
+
+    severity: Literal["warning", "note"]
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +78,14 @@ class Challenge:
     prepare
         ``prepare(case)`` does once what every submission needs of the reference. Its result is cached on disk by the
         content of the reference files and of the code.
+    inspect
+        ``inspect(reference, output)`` yields remarks on an output that can be read but is probably not what was meant:
+        a dose in other units, say. It sees what `measure` sees, when a submission is checked and when it is scored.
+    depict
+        ``depict(reference, output)`` gives the data of a picture of the case; None if there is nothing to look at.
+    arrange
+        ``arrange(listing, cases)`` turns a submission as some platform delivers it into one with the files of every
+        case by the names in `output`; `cases` has the cohort's reference files. What it does not know it leaves alone.
     boards
         Ranking rules by board name; the first is the main one.
     participation
@@ -82,6 +103,9 @@ class Challenge:
     measure: Callable[[Any, Mapping[str, Any]], Iterable[Score]]
     boards: Mapping[str, Rule]
     prepare: Callable[[Case], Reference] = as_read
+    inspect: Callable[[Any, Mapping[str, Any]], Iterable[Remark]] | None = None
+    depict: Callable[[Any, Mapping[str, Any]], DosePicture] | None = None
+    arrange: Callable[[Listing, Mapping[str, Mapping[str, File]]], Listing] | None = None
     participation: Participation = Participation()
     edition: Mapping[str, Any] = field(default_factory=dict)
 

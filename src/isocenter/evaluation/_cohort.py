@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isocenter.evaluation._challenge import Challenge
-from isocenter.submissions import FileSpec, Listing, Problem, list_files, match, report
+from isocenter.submissions import FileSpec, Listing, Problem, is_folder, list_files, match, report
 from isocenter.volumes import File, Grid, VolumeError, read_header, suffix_of
 
 MANIFEST = "cases.csv"
@@ -59,7 +59,7 @@ def open_cohort(challenge: Challenge, path: str | os.PathLike[str]) -> Cohort:
             if n not in weights
         ]
     if not names:
-        expected = ", ".join(spec.name("<case>", spec.suffixes[0]) for spec in challenge.reference.values())
+        expected = ", ".join(spec.name("<case>", (*spec.suffixes, "/")[0]) for spec in challenge.reference.values())
         problems.append(Problem("refused", f"holds no case; expected files named {expected}", file=listing.name))
     found = match(listing, challenge.reference, cases=names)
     problems += [p for p in (*listing.problems, *found.problems) if p.severity in ("refused", "unusable", "missing")]
@@ -80,9 +80,18 @@ def open_cohort(challenge: Challenge, path: str | os.PathLike[str]) -> Cohort:
 
 
 def _case_names(listing: Listing, specs: Mapping[str, FileSpec]) -> list[str]:
-    """Cases as the names of the first reference file tell them."""
+    """Cases as the names of the first reference file, or of the folders that hold wanted files, tell them."""
     spec = next(iter(specs.values()))
-    names = set()
+    names: set[str] = set()
+    if is_folder(spec):
+        before, _, after = spec.name("\0", "").partition("\0")
+        for above in ("", "[^/]+/"):
+            pattern = re.compile(rf"{above}{re.escape(before)}([^/]+){re.escape(after)}/(.+)")
+            matches = [pattern.fullmatch(entry.name) for entry in listing.entries]
+            names = {found[1] for found in matches if found and not found[1].startswith(".") and spec.wants(found[2])}
+            if names:
+                break
+        return sorted(names)
     for suffix in spec.suffixes:
         before, _, after = spec.name("\0", suffix).partition("\0")
         pattern = re.compile(rf"(?:[^/]+/)?{re.escape(before)}([^/]+){re.escape(after)}")

@@ -22,7 +22,7 @@ from isocenter.evaluation._cohort import Cohort, CohortError, open_cohort
 from isocenter.evaluation._journal import Journal
 from isocenter.evaluation._workers import run_all
 from isocenter.scores import Row, frame
-from isocenter.submissions import GridPolicy, Listing, Problem, SubmissionRefused, list_files, match, report
+from isocenter.submissions import GridPolicy, Listing, Problem, SubmissionRefused, is_folder, list_files, match, report
 
 Progress = Callable[[int, int, str], None]
 """Called with (cases done, cases in all, the case just done)."""
@@ -64,10 +64,11 @@ def check(
     progress: Progress | None = None,
 ) -> tuple[Problem, ...]:
     """Everything that is wrong with a submission, without scoring it or changing anything."""
-    plan = _plan(challenge, open_cohort(challenge, reference), list_files(submission), grid=grid)
+    plan = plan_for(challenge, reference=reference, submission=submission, grid=grid)
     if plan.refused:
         return _in_order(plan.problems)
     results = _finish(plan, run_all(check_case, plan.tasks, executor), progress)
+    _blame_the_reference(challenge, reference, results)
     return _in_order(plan.problems, (problem for result in results for problem in result.problems))
 
 
@@ -118,7 +119,20 @@ def evaluate(
     return Evaluation(_table(challenge, cohort, results), problems, _record(plan, results))
 
 
+def plan_for(
+    challenge: Challenge,
+    *,
+    reference: str | os.PathLike[str],
+    submission: str | os.PathLike[str],
+    grid: GridPolicy,
+) -> _Plan:
+    """What there is to do for a submission."""
+    return _plan(challenge, open_cohort(challenge, reference), list_files(submission), grid=grid)
+
+
 def _plan(challenge: Challenge, cohort: Cohort, listing: Listing, *, grid: GridPolicy) -> _Plan:
+    if challenge.arrange is not None and not listing.problems:
+        listing = challenge.arrange(listing, {case.name: case.files for case in cohort.cases})
     if absurd := _too_many(challenge, cohort, listing):
         return _Plan(listing.name, (), absurd)
     found = match(listing, challenge.output, cases=[case.name for case in cohort.cases])
@@ -138,7 +152,8 @@ def _blame_the_reference(challenge: Challenge, path: str | os.PathLike[str], res
 
 def _too_many(challenge: Challenge, cohort: Cohort, listing: Listing) -> tuple[Problem, ...]:
     """Far more files than an answer has: comparing all their names would take long, and listing them help nobody."""
-    limit = 1000 + 10 * len(cohort.cases) * len(challenge.output)
+    files = sum(spec.most_files if is_folder(spec) else 1 for spec in challenge.output.values())
+    limit = 1000 + 10 * len(cohort.cases) * files
     if len(listing.entries) <= limit:
         return ()
     message = f"{len(listing.entries):,} files; an answer to {len(cohort.cases)} cases has at most {limit:,}"
@@ -149,7 +164,8 @@ def _too_large(challenge: Challenge, cohort: Cohort, listing: Listing) -> list[P
     """A submission far larger than any answer could be: a bomb, or not an answer."""
     voxels = sum(max((grid.voxels for grid in case.grids.values()), default=0) for case in cohort.cases)
     files = (1 + len(cohort.cases)) * len(challenge.output)
-    limit = _BYTES_PER_VOXEL * voxels * len(challenge.output) + _BYTES_PER_FILE * files
+    told = len(cohort.cases) * sum(spec.most_bytes or 0 for spec in challenge.output.values())
+    limit = _BYTES_PER_VOXEL * voxels * len(challenge.output) + _BYTES_PER_FILE * files + told
     if listing.size <= limit:
         return []
     largest = max(listing.entries, key=lambda entry: entry.size)

@@ -3,6 +3,7 @@
 `catalogue` says of every metric its unit, its direction and its bounds, and is the only place that does.
 """
 
+from isocenter.metrics._dose import DoseDifference, SparseDose, dose_difference
 from isocenter.metrics._lesions import LesionCounts, aggregated_f1, components, match_components
 from isocenter.metrics._masks import cropped
 from isocenter.metrics._overlap import (
@@ -27,9 +28,11 @@ from isocenter.metrics._surface import (
 from isocenter.metrics.catalogue import Metric
 
 __all__ = [
+    "DoseDifference",
     "LesionCounts",
     "Metric",
     "Overlap",
+    "SparseDose",
     "SurfaceDistances",
     "aggregated_dice",
     "aggregated_f1",
@@ -38,6 +41,7 @@ __all__ = [
     "count_overlap",
     "cropped",
     "dice",
+    "dose_difference",
     "hausdorff_distance",
     "jaccard",
     "match_components",

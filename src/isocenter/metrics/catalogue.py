@@ -114,6 +114,30 @@ S_SCORE = register(
     Metric("s_score", "", "higher", (0.0, 1.0), 4, "segmentation score of Mak et al. 2019, E = V·FN/TP + FP")
 )
 
+DOSE_ERROR = register(
+    Metric(
+        "dose_error", "Gy", "lower", (0.0, math.inf), 3, "mean absolute difference of the dose, per irradiated voxel"
+    )
+)
+DOSE_SQUARED_ERROR = register(
+    Metric("dose_squared_error", "Gy²", "lower", (0.0, math.inf), 3, "mean squared difference, per irradiated voxel")
+)
+LEAKED_DOSE = register(
+    Metric("leaked_dose", "Gy", "neither", (0.0, math.inf), 3, "share of dose_error from where no dose can be")
+)
+DVH_ERROR = register(
+    Metric("dvh_error", "Gy", "lower", (0.0, math.inf), 3, "absolute difference of a point of the DVH")
+)
+DVH_SQUARED_ERROR = register(
+    Metric("dvh_squared_error", "Gy²", "lower", (0.0, math.inf), 3, "squared difference of a point of the DVH")
+)
+DVH_VALUE = register(
+    Metric("dvh_value", "Gy", "neither", (-math.inf, math.inf), 3, "a point of the DVH in the submission")
+)
+DVH_REFERENCE = register(
+    Metric("dvh_reference", "Gy", "neither", (-math.inf, math.inf), 3, "a point of the DVH in the reference")
+)
+
 # Observations: how a case came to its scores. They stand beside the scores and are never ranked.
 MISSING = register(Metric("missing", "", "neither", (1.0, 1.0), 0, "the submission holds no output for the case"))
 FAILED = register(Metric("failed", "", "neither", (1.0, 1.0), 0, "the output is there but could not be measured"))

@@ -2,11 +2,12 @@
 
 `oropharynx_box` finds the region of HECKTOR from the brain on a PET, `crop_and_resample` brings CT, PET and mask onto
 one grid in it, `prepare_cohort` does that for a folder of patients. `seed_points` draws the points that the lung
-contest gave its participants.
+contest gave its participants. `openkbp_to_nifti` and `nifti_to_openkbp` convert OpenKBP's own file format.
 """
 
 from isocenter.preprocessing._box import Box, NoBrainError, oropharynx_box
 from isocenter.preprocessing._box_table import BoxTableError, Override, read_overrides, write_boxes
+from isocenter.preprocessing._openkbp import Conversion, nifti_to_openkbp, openkbp_to_nifti
 from isocenter.preprocessing._prepare import CaseFiles, CaseReport, Recipe, find_cases, prepare_case, prepare_cohort
 from isocenter.preprocessing._resample_pair import Cropped, crop_and_resample, crop_grid
 from isocenter.preprocessing._seed_points import SeedPoint, seed_points
@@ -17,6 +18,7 @@ __all__ = [
     "BoxTableError",
     "CaseFiles",
     "CaseReport",
+    "Conversion",
     "Cropped",
     "NoBrainError",
     "Override",
@@ -25,6 +27,8 @@ __all__ = [
     "crop_and_resample",
     "crop_grid",
     "find_cases",
+    "nifti_to_openkbp",
+    "openkbp_to_nifti",
     "oropharynx_box",
     "prepare_case",
     "prepare_cohort",

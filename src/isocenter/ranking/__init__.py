@@ -2,7 +2,7 @@
 
 from isocenter.ranking._board import Board, BoardRow
 from isocenter.ranking._entry import Participation, Role, counting
-from isocenter.ranking._missing import Disqualify, FixedValue, Missing, WorstPossible
+from isocenter.ranking._missing import Disqualify, FixedValue, LeaveOut, Missing, WorstObserved, WorstPossible
 from isocenter.ranking._rules import MeanThenRank, Rule
 from isocenter.ranking._ties import Ties, rank_values
 
@@ -11,12 +11,14 @@ __all__ = [
     "BoardRow",
     "Disqualify",
     "FixedValue",
+    "LeaveOut",
     "MeanThenRank",
     "Missing",
     "Participation",
     "Role",
     "Rule",
     "Ties",
+    "WorstObserved",
     "WorstPossible",
     "counting",
     "rank_values",

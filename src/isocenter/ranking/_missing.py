@@ -41,6 +41,22 @@ class WorstPossible:
 
 
 @dataclass(frozen=True, slots=True)
+class WorstObserved:
+    """The case counts as the worst value that any submission has there, part by part."""
+
+    def __str__(self) -> str:
+        return "counts as the worst that any submission has there"
+
+
+@dataclass(frozen=True, slots=True)
+class LeaveOut:
+    """The mean is over the other cases, and the board says over how many. It rewards leaving out what is difficult."""
+
+    def __str__(self) -> str:
+        return "is left out of the mean"
+
+
+@dataclass(frozen=True, slots=True)
 class Disqualify:
     """One such case and the submission is on no board (PI-CAI)."""
 
@@ -48,4 +64,4 @@ class Disqualify:
         return "disqualifies the submission"
 
 
-Missing = FixedValue | WorstPossible | Disqualify
+Missing = FixedValue | WorstPossible | WorstObserved | LeaveOut | Disqualify

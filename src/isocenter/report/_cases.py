@@ -60,6 +60,8 @@ def collect(board: Board, scores: pl.DataFrame) -> Cases:
     whole = table.filter(pl.col("part") == "")
     rows = whole.select("submission", "case", "metric", "value").rows()
     value = {(team, case): number for team, case, metric, number in rows if metric == board.metric}
+    if not any(number is not None for number in value.values()):
+        value |= _means_of_parts(table.filter(pl.col("metric") == board.metric))
     marked: dict[tuple[str, str], State] = {}
     for team, case, metric, _ in rows:
         if metric == "missing" or (metric == "failed" and (team, case) not in marked):
@@ -74,6 +76,13 @@ def collect(board: Board, scores: pl.DataFrame) -> Cases:
             known = number is not None and not math.isnan(number)
             cells[team, case] = Cell(state, number) if known else Cell("undefined" if state == "value" else state)
     return Cases(names, cells)
+
+
+def _means_of_parts(table: pl.DataFrame) -> dict[tuple[str, str], float]:
+    """Where a board is over the parts of cases, a case is drawn as the mean of its own."""
+    parts = table.filter((pl.col("part") != "") & pl.col("value").is_not_null())
+    means = parts.group_by("submission", "case").agg(pl.col("value").mean())
+    return {(team, case): number for team, case, number in means.iter_rows()}
 
 
 def strips(board: Board, cases: Cases) -> list[Strip]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -11,6 +11,7 @@ import polars as pl
 from isocenter.metrics import Metric, catalogue
 from isocenter.ranking import Board
 from isocenter.report import _cases, _plot
+from isocenter.report._figures import Figure
 from isocenter.report._scale import Axis, axis_for, label_of
 from isocenter.report._templates import fill
 
@@ -24,6 +25,7 @@ def leaderboard_page(
     *,
     record: Mapping[str, Any] | None = None,
     subtitle: str = "",
+    figures: Sequence[Figure] = (),
 ) -> str:
     """The page of a board: the table, the cases of each team, the difficulty of each case, and all numbers.
 
@@ -34,6 +36,8 @@ def leaderboard_page(
     scores
         The score table behind the board, with its `submission` column, one submission per team. Only what the board
         lists is shown; nothing of any other submission is in the page, not even in its data.
+    figures
+        Pictures to show below the plots, such as `dose_figures` makes.
     record
         How the board was made (versions, hashes, policies), shown at the end. Entries that name a submission which
         the board does not list are left out.
@@ -69,6 +73,7 @@ def leaderboard_page(
         one_team=len(board.rows) == 1,
         gaps=_gaps(board, cases, drawn={spread.case for spread in spreads}),
         numbers=_numbers(board, cases, means={spread.case: spread.mean for spread in spreads}),
+        figures=figures,
         record=list(_flat(record or {}, hidden=_naming(board, scores))),
     )
 

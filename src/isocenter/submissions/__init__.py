@@ -1,6 +1,6 @@
 """What a team sent, and whether it is what was asked for. Everything here is hostile until checked."""
 
-from isocenter.submissions._files import FileSpec, GridPolicy, ImageFile, MaskFile, Reading
+from isocenter.submissions._files import FileSpec, FolderSpec, GridPolicy, ImageFile, MaskFile, Reading, is_folder
 from isocenter.submissions._listing import Entry, Listing, list_files
 from isocenter.submissions._match import Match, match
 from isocenter.submissions._problem import Problem, Severity, SubmissionRefused, printable, report
@@ -8,6 +8,7 @@ from isocenter.submissions._problem import Problem, Severity, SubmissionRefused,
 __all__ = [
     "Entry",
     "FileSpec",
+    "FolderSpec",
     "GridPolicy",
     "ImageFile",
     "Listing",
@@ -17,6 +18,7 @@ __all__ = [
     "Reading",
     "Severity",
     "SubmissionRefused",
+    "is_folder",
     "list_files",
     "match",
     "printable",

@@ -8,7 +8,7 @@ writes its own class; the masks and images here serve most.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeGuard
 
 import numpy as np
 
@@ -66,6 +66,11 @@ class FileSpec(Protocol):
         """The reference file on whose grid this one must lie; None if it has no grid, or any."""
         ...
 
+    @property
+    def most_bytes(self) -> int | None:
+        """How large the answer to a case can be; None if its grid tells. A far larger submission is refused unread."""
+        ...
+
     def name(self, case: str, suffix: str) -> str:
         """Where the file of a case is, with `/` between folders."""
         ...
@@ -75,6 +80,27 @@ class FileSpec(Protocol):
         ...
 
 
+class FolderSpec(FileSpec, Protocol):
+    """A kind of which a case has many files: those in the case's own folder, given to `read` as one `Folder`.
+
+    Its `suffixes` are empty and its `name` is that of the folder. `read` names everything that is wrong at once.
+    """
+
+    @property
+    def most_files(self) -> int:
+        """How many files a case can have; a submission with far more is refused before any is looked at."""
+        ...
+
+    def wants(self, name: str) -> bool:
+        """Whether a file of this name, below the folder, is read; others are ignored."""
+        ...
+
+
+def is_folder(spec: FileSpec) -> TypeGuard[FolderSpec]:
+    """Whether a case has a folder of these files rather than one file."""
+    return hasattr(spec, "wants")
+
+
 @dataclass(frozen=True, kw_only=True)
 class _VolumeFile:
     """A volume per case: what masks and images have in common."""
@@ -82,6 +108,7 @@ class _VolumeFile:
     pattern: str = "{case}"
     suffixes: tuple[str, ...] = VOLUME_SUFFIXES
     grid_of: str | None = None
+    most_bytes: int | None = None
 
     def __post_init__(self) -> None:
         if self.pattern.count("{case}") != 1:

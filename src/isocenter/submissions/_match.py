@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from isocenter.submissions._files import FileSpec
+from isocenter.submissions._files import FileSpec, is_folder
 from isocenter.submissions._listing import Entry, Listing
 from isocenter.submissions._problem import Problem
-from isocenter.volumes import File
+from isocenter.volumes import File, Folder
 
 _JUNK = {".DS_Store", "Thumbs.db", "desktop.ini", "__MACOSX", ".git", ".gitkeep", ".ipynb_checkpoints"}
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.xz", ".7z", ".rar")
@@ -28,9 +28,13 @@ def match(listing: Listing, specs: Mapping[str, FileSpec], *, cases: Iterable[st
     """Find the files of every case.
 
     A folder or zip that holds nothing but one folder with the files in it is taken as that folder, as that is what
-    zipping a folder gives. A case with a file that must not be read, or with two files for one slot, has none.
+    zipping a folder gives. A case with a file that must not be read, or with two files for one slot, has none. Where
+    a case has a folder of files, it gets those that are wanted of it, however many there are.
     """
     cases = list(cases)
+    folders = {
+        (spec.name(case, "") + "/"): (case, slot) for case in cases for slot, spec in specs.items() if is_folder(spec)
+    }
     wanted = {
         spec.name(case, suffix): (case, slot)
         for case in cases
@@ -38,12 +42,12 @@ def match(listing: Listing, specs: Mapping[str, FileSpec], *, cases: Iterable[st
         for suffix in spec.suffixes
     }
     entries, problems = _sort_out_junk(listing)
-    entries = _without_common_folder(entries, wanted)
+    entries = _without_common_folder(entries, wanted, folders)
     found: dict[tuple[str, str], list[Entry]] = {}
     spoilt: set[tuple[str, str]] = set()
     unexpected: list[Entry] = []
     for entry in entries:
-        key = wanted.get(entry.name)
+        key = wanted.get(entry.name) or _owner(entry, folders, specs)
         if key is None:
             unexpected.append(entry)
         elif entry.trouble:
@@ -62,7 +66,12 @@ def match(listing: Listing, specs: Mapping[str, FileSpec], *, cases: Iterable[st
 
     files: dict[str, dict[str, File]] = {case: {} for case in cases}
     for case, slot in ((case, slot) for case in cases for slot in specs if (case, slot) not in spoilt):
-        chosen = _the_one(found.get((case, slot), []), case, specs[slot])
+        candidates = found.get((case, slot), [])
+        if is_folder(specs[slot]) and candidates:
+            name = specs[slot].name(case, "")
+            files[case][slot] = Folder(name, {entry.name.removeprefix(f"{name}/"): entry.file for entry in candidates})
+            continue
+        chosen = _the_one(candidates, case, specs[slot])
         if isinstance(chosen, Problem):
             problems.append(chosen)
         else:
@@ -73,6 +82,18 @@ def match(listing: Listing, specs: Mapping[str, FileSpec], *, cases: Iterable[st
     return Match(files, tuple(problems))
 
 
+def _owner(
+    entry: Entry, folders: Mapping[str, tuple[str, str]], specs: Mapping[str, FileSpec]
+) -> tuple[str, str] | None:
+    """Case and slot of a file that is wanted in the folder it lies in."""
+    for stop in (i + 1 for i, letter in enumerate(entry.name) if letter == "/"):
+        key = folders.get(entry.name[:stop])
+        if key is not None:
+            spec = specs[key[1]]
+            return key if is_folder(spec) and spec.wants(entry.name[stop:]) else None
+    return None
+
+
 def _the_one(candidates: list[Entry], case: str, spec: FileSpec) -> File | Problem:
     """The file of a case, or what is wrong with having none or several."""
     if len(candidates) == 1:
@@ -81,6 +102,8 @@ def _the_one(candidates: list[Entry], case: str, spec: FileSpec) -> File | Probl
         names = " and ".join(entry.name for entry in candidates)
         message = f"there is more than one file for the case ({names}); which one is meant?"
         return Problem("unusable", message, case=case, file=candidates[0].name)
+    if is_folder(spec):
+        return Problem("missing", f"expected a folder {spec.name(case, '')}/", case=case)
     others = f" (or {', '.join(spec.suffixes[1:])})" if len(spec.suffixes) > 1 else ""
     return Problem("missing", f"expected {spec.name(case, spec.suffixes[0])}{others}", case=case)
 
@@ -97,9 +120,12 @@ def _sort_out_junk(listing: Listing) -> tuple[list[Entry], list[Problem]]:
     return kept, problems
 
 
-def _without_common_folder(entries: list[Entry], wanted: Mapping[str, object]) -> list[Entry]:
+def _without_common_folder(
+    entries: list[Entry], wanted: Mapping[str, object], folders: Mapping[str, object]
+) -> list[Entry]:
     tops = {PurePosixPath(entry.name).parts[0] for entry in entries if "/" in entry.name}
-    if len(tops) != 1 or any(entry.name in wanted for entry in entries):
+    asked_for = tuple(folders)
+    if len(tops) != 1 or any(entry.name in wanted or entry.name.startswith(asked_for) for entry in entries):
         return entries
     top = f"{tops.pop()}/"
     return [Entry(entry.name.removeprefix(top), entry.file, entry.size, entry.trouble) for entry in entries]

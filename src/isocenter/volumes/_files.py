@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
 import zipfile
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -120,8 +122,31 @@ def _read_directory(path: Path, _state: tuple[int, ...]) -> zipfile.ZipFile:
     return zipfile.ZipFile(path)
 
 
+@dataclass(frozen=True)
+class Folder:
+    """The files of one case, where they are many: by their names below the case's folder."""
+
+    name: str
+    files: Mapping[str, File]
+
+    def size(self) -> int:
+        """Number of bytes of all files together."""
+        return sum(file.size() for file in self.files.values())
+
+    def open(self) -> BinaryIO:
+        """A folder has no bytes of its own."""
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+
+    def beside(self, name: str) -> File:
+        """One of its files."""
+        return self.files[name]
+
+
 def digest(file: File) -> str:
-    """SHA-256 of a file's bytes, in hexadecimal."""
+    """SHA-256 of a file's bytes, in hexadecimal; of a folder, of the names and hashes of its files."""
+    if isinstance(file, Folder):
+        lines = "".join(f"{name}\0{digest(member)}\n" for name, member in sorted(file.files.items()))
+        return hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()
     try:
         with file.open() as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]

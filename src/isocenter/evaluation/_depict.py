@@ -1,0 +1,64 @@
+"""What a case of a submission looks like: the data of a picture, for whoever draws it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isocenter.submissions import GridPolicy
+from isocenter.volumes import Volume
+
+if TYPE_CHECKING:
+    from isocenter.evaluation._challenge import Challenge
+
+
+@dataclass(frozen=True, eq=False)
+class DosePicture:
+    """The dose of a reference and of a submission on one grid, Gy, and the structures it is about.
+
+    Attributes
+    ----------
+    reference, output
+        The two doses.
+    structures
+        Masks on the same grid, by name, in the order they are listed; the first is the one to look at.
+    oriented
+        Whether the grid says where the patient lies, so that left and right may be written on a picture.
+    """
+
+    reference: Volume
+    output: Volume
+    structures: Mapping[str, NDArray[np.bool_]]
+    oriented: bool = True
+
+
+def depict(
+    challenge: Challenge,
+    *,
+    reference: str | os.PathLike[str],
+    submission: str | os.PathLike[str],
+    case: str,
+    grid: GridPolicy = "refuse",
+) -> DosePicture:
+    """The picture of one case of a submission.
+
+    Raises `ValueError` if the challenge has no pictures, there is no such case, or the submission has nothing usable
+    for it.
+    """
+    from isocenter.evaluation._case import picture_of
+    from isocenter.evaluation._run import plan_for
+
+    if challenge.depict is None:
+        msg = f"{challenge.name} has no pictures of its cases"
+        raise ValueError(msg)
+    plan = plan_for(challenge, reference=reference, submission=submission, grid=grid)
+    tasks = {task.case.name: task for task in plan.tasks}
+    if case not in tasks:
+        msg = f"{challenge.name} has no case {case!r} in {os.fspath(reference)}; it has {', '.join(tasks)}"
+        raise ValueError(msg)
+    return picture_of(tasks[case])

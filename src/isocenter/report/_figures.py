@@ -1,0 +1,76 @@
+"""Pictures with a title and a caption, and the page that holds nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from isocenter.evaluation import DosePicture
+from isocenter.metrics.dvh import dvh_of
+from isocenter.report._dose import axial_letters, dose_slices, dvh_plot, pick_slice
+from isocenter.report._templates import fill
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A picture as it stands on a page; `name` is its own among those of the page."""
+
+    name: str
+    title: str
+    caption: str
+    picture: Markup
+
+
+def dose_figures(picture: DosePicture, *, case: str, team: str, name: str = "dose") -> list[Figure]:
+    """The DVHs of a case, the team's against the reference's, and the slice in which the first structure is largest.
+
+    Parameters
+    ----------
+    name
+        Prefix of the names of the figures, its own for every call that serves one page.
+    """
+    volume = picture.reference.grid.voxel_volume
+    curves = {
+        structure: (
+            dvh_of(picture.reference.array[mask], voxel_volume=volume).curve(),
+            dvh_of(picture.output.array[mask], voxel_volume=volume).curve(),
+        )
+        for structure, mask in picture.structures.items()
+        if mask.any()
+    }
+    first = next((mask for mask in picture.structures.values() if mask.any()), None)
+    k = pick_slice(picture.reference.array if first is None else first)
+    sx, sy, _ = picture.reference.grid.spacing
+    letters = axial_letters(picture.reference.grid) if picture.oriented else ""
+    slices = dose_slices(
+        picture.reference.array[:, :, k],
+        picture.output.array[:, :, k],
+        spacing=(sx, sy),
+        masks={structure: mask[:, :, k] for structure, mask in picture.structures.items()},
+        title=f"Dose of {case} in slice {k}: reference, {team}, and their difference",
+        names=("Reference", team),
+        letters=letters,
+        name=f"{name}-slices",
+    )
+    found = [
+        Figure(
+            f"{name}-slice",
+            f"{case}: where {team} differs",
+            f"Dose in slice {k}, in Gy: of the reference, of {team}, and the difference, blue where {team} gives less, "
+            "red where it gives more.",
+            slices,
+        )
+    ]
+    if curves:
+        title = f"Dose-volume histograms of {case}"
+        caption = f"How much of each structure receives at least a dose: solid the reference, dashed {team}."
+        plot = dvh_plot(curves, title=title, team=team, name=f"{name}-curves")
+        found.insert(0, Figure(f"{name}-dvh", f"{case}: dose-volume histograms", caption, plot))
+    return found
+
+
+def pictures_page(title: str, figures: Sequence[Figure], *, subtitle: str = "") -> str:
+    """A page of pictures, in the style of the leaderboard."""
+    return fill("pictures.html.j2", title=title, subtitle=subtitle, figures=figures)

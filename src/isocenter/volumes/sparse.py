@@ -1,0 +1,255 @@
+"""Sparse CSV, the file format of OpenKBP: one line per voxel that is not zero.
+
+A file begins with the line ``,data`` and has a line ``index,value`` for every voxel that has a value, or ``index,`` for
+every voxel of a mask. The index counts voxels in C order, ``(x·128 + y)·128 + z`` on the published 128×128×128 grid;
+a voxel without a line is 0, and a line may say 0 explicitly. The lengths of a voxel's edges lie beside the files, in
+``voxel_dimensions.csv``: three lines, millimetres. The format says nothing of where the patient lies, so a grid made
+from it has its origin at 0 and its axes along the array's.
+
+Reading is strict where the published reader was not: there, an index of -1 fills the last voxel, one missing number
+turns a dose into a mask, and of two lines for one voxel the last wins unseen.
+
+References
+----------
+Babier A, et al. OpenKBP: the open-access knowledge-based planning grand challenge and dataset. Med Phys 48 (2021).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isocenter.atomic import replacing
+from isocenter.volumes import _sparse_kernels as kernels
+from isocenter.volumes._files import DiskFile, File
+from isocenter.volumes._grid import Grid
+from isocenter.volumes._header import VolumeError, shortened
+
+__all__ = [
+    "SHAPE",
+    "SparseVolume",
+    "read_mask",
+    "read_sparse",
+    "read_voxel_dimensions",
+    "write_mask",
+    "write_sparse",
+    "write_voxel_dimensions",
+]
+
+Source = str | os.PathLike[str] | File
+Shape = tuple[int, int, int]
+
+SHAPE: Shape = (128, 128, 128)
+"""Every published volume has this shape."""
+
+HEADER = b",data"
+_LONGEST_LINE = 64  # bytes; an index, a double with its sign and exponent, and patience
+_COMPLAINTS = {
+    kernels.NO_INDEX: "does not begin with a whole number",
+    kernels.NEGATIVE: "has a negative index",
+    kernels.TOO_LARGE: "has an index outside of {shape}",
+    kernels.NO_NUMBER: "holds a value that is no number",
+    kernels.NOT_FINITE: "holds a value that is not finite",
+    kernels.NO_VALUE: "has no value",
+    kernels.A_VALUE: "has a value, but a mask has none",
+    kernels.NO_COMMA: "has no comma",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class SparseVolume:
+    """The voxels of a volume that have a line in its file.
+
+    Attributes
+    ----------
+    index
+        Positions in C order, ascending, each once.
+    values
+        One number per index; None for a mask.
+    shape
+        Of the whole volume.
+    repeated
+        How many lines were for a voxel that had one already. Of these the last counts.
+    """
+
+    index: NDArray[np.int64]
+    values: NDArray[np.float64] | None
+    shape: Shape = SHAPE
+    repeated: int = 0
+
+    def dense(self) -> NDArray[np.float64] | NDArray[np.bool_]:
+        """The whole array, axes (x, y, z): float64, or boolean for a mask."""
+        array = np.zeros(math.prod(self.shape), dtype=bool if self.values is None else np.float64)
+        array[self.index] = True if self.values is None else self.values
+        return array.reshape(self.shape)
+
+
+def read_sparse(
+    source: Source, *, shape: Shape = SHAPE, repeated: Literal["refuse", "last"] = "refuse"
+) -> SparseVolume:
+    """Read a volume of numbers: every line has a finite one.
+
+    Parameters
+    ----------
+    repeated
+        What several lines for one voxel mean: an error, or that the last counts, as in the published evaluator.
+
+    Raises
+    ------
+    VolumeError
+        With every kind of thing that is wrong, how often it occurs, and the first line that has it.
+    """
+    return _read(source, shape=shape, as_mask=False, repeated=repeated)
+
+
+def read_mask(source: Source, *, shape: Shape = SHAPE, repeated: Literal["refuse", "last"] = "refuse") -> SparseVolume:
+    """Read a mask: every line is an index and a comma."""
+    return _read(source, shape=shape, as_mask=True, repeated=repeated)
+
+
+def read_voxel_dimensions(source: Source) -> tuple[float, float, float]:
+    """The lengths of a voxel's edges along x, y, z, mm."""
+    text = _bytes(source, most=4096).tobytes().decode("utf-8-sig", "replace")
+    words = text.split()
+    try:
+        x, y, z = (float(word) for word in words)
+    except ValueError:
+        msg = f"three numbers were expected, one per line; found {shortened(text.strip())!r}"
+        raise VolumeError(msg) from None
+    try:
+        Grid(SHAPE, spacing=(x, y, z))
+    except ValueError as error:
+        raise VolumeError(str(error)) from None
+    return x, y, z
+
+
+def write_sparse(
+    path: str | os.PathLike[str], array: NDArray[np.floating], *, where: NDArray[np.bool_] | None = None
+) -> None:
+    """Write a volume of numbers, each with as many digits as its type needs to be read back unchanged.
+
+    Parameters
+    ----------
+    where
+        The voxels that get a line, zeros too; without it, those that are not 0.
+    """
+    import polars as pl
+
+    if not np.isfinite(array).all():
+        msg = "a volume to be written holds values that are not finite"
+        raise ValueError(msg)
+    index = np.flatnonzero(array if where is None else where)
+    rows = pl.DataFrame({"index": index, "data": np.ascontiguousarray(array).ravel()[index]})
+    with replacing(path) as partial, partial.open("wb") as stream:
+        stream.write(HEADER + b"\n")
+        rows.write_csv(stream, include_header=False)
+
+
+def write_mask(path: str | os.PathLike[str], mask: NDArray[np.bool_]) -> None:
+    """Write a mask."""
+    import polars as pl
+
+    with replacing(path) as partial, partial.open("wb") as stream:
+        stream.write(HEADER + b"\n")
+        pl.DataFrame({"index": np.flatnonzero(mask), "data": ""}).write_csv(
+            stream, include_header=False, quote_style="never"
+        )
+
+
+def write_voxel_dimensions(path: str | os.PathLike[str], spacing: tuple[float, float, float]) -> None:
+    """Write the lengths of a voxel's edges, with all digits, as they were published."""
+    with replacing(path) as partial:
+        partial.write_text("".join(f"{edge:.18e}\n" for edge in spacing), encoding="ascii")
+
+
+def _read(source: Source, *, shape: Shape, as_mask: bool, repeated: Literal["refuse", "last"]) -> SparseVolume:
+    voxels = math.prod(shape)
+    data = _bytes(source, most=2 * voxels * _LONGEST_LINE)
+    start = _after_header(data)
+    index, values, odd = kernels.room(len(data) - start)
+    trouble = np.zeros((kernels.KINDS, 2), np.int64)
+    rows, odds, ascending = kernels.scan(data, start, voxels, as_mask, kernels.POWERS, index, values, odd, trouble)
+    for row, begin, end in odd[:odds]:
+        values[row] = _number(data[begin:end].tobytes(), trouble, offset=begin)
+    if trouble[:, 0].any():
+        raise VolumeError(_explained(data.tobytes(), trouble, shape))
+    index, values = index[:rows], values[:rows]
+    before = rows
+    if not ascending:
+        index, values = _in_order(index, values)
+    if len(index) < before and repeated == "refuse":
+        msg = f"{before - len(index):,} lines are for a voxel that has one already; each may have one"
+        raise VolumeError(msg)
+    return SparseVolume(index.copy(), None if as_mask else values.copy(), shape, repeated=before - len(index))
+
+
+def _bytes(source: Source, *, most: int) -> NDArray[np.uint8]:
+    """The bytes of a file, and a line end behind them."""
+    file = DiskFile(Path(source)) if isinstance(source, str | os.PathLike) else source
+    size = file.size()
+    if size > most:
+        msg = f"{size:,} bytes; a file of this kind has at most {most:,}"
+        raise VolumeError(msg)
+    data = np.empty(size + 1, np.uint8)
+    with file.open() as stream:
+        done = 0
+        while done < size and (count := stream.readinto(data[done:size].data)):  # type: ignore[attr-defined]
+            done += count
+    data[done] = ord("\n")
+    return data[: done + 1]
+
+
+def _after_header(data: NDArray[np.uint8]) -> int:
+    """Where the first line after ``,data`` begins."""
+    line, _, _ = data[:1000].tobytes().partition(b"\n")
+    if line.removeprefix(b"\xef\xbb\xbf").rstrip(b"\r") != HEADER:
+        found = shortened(line.decode("utf-8", "replace"))
+        msg = f"the first line is {found!r}; a sparse CSV begins with {HEADER.decode()!r}"
+        raise VolumeError(msg)
+    return len(line) + 1
+
+
+def _number(token: bytes, trouble: NDArray[np.int64], *, offset: int) -> float:
+    """A number that the scanner left over: very long, very large, or none."""
+    try:
+        value = float(token) if b"_" not in token else None
+    except ValueError:
+        value = None
+    kind = kernels.NO_NUMBER if value is None else kernels.NOT_FINITE
+    if value is None or not math.isfinite(value):
+        if trouble[kind, 0] == 0:
+            trouble[kind, 1] = offset
+        trouble[kind, 0] += 1
+        return 0.0
+    return value
+
+
+def _in_order(index: NDArray[np.int64], values: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Ascending, and of several lines for one voxel the last of the file."""
+    order = np.argsort(index, kind="stable")
+    index, values = index[order], values[order]
+    last = np.ones(len(index), bool)
+    last[:-1] = index[1:] != index[:-1]
+    return index[last], values[last]
+
+
+def _explained(data: bytes, trouble: NDArray[np.int64], shape: Shape) -> str:
+    """Every kind of complaint once, with the first line that earns it."""
+    found = []
+    for kind in np.argsort(trouble[:, 1], kind="stable"):
+        count, offset = (int(n) for n in trouble[kind])
+        if count == 0:
+            continue
+        offset = data.rfind(b"\n", 0, offset) + 1
+        line = data[offset : offset + 1000].partition(b"\n")[0].rstrip(b"\r").decode("utf-8", "replace")
+        number = data.count(b"\n", 0, offset) + 1
+        what = _COMPLAINTS[int(kind)].format(shape="×".join(map(str, shape)))
+        others = f", as {'does' if count == 2 else 'do'} {count - 1:,} more" if count > 1 else ""
+        found.append(f"line {number:,} ({shortened(line, 40)!r}) {what}{others}")
+    return "; ".join(found)
