@@ -1,4 +1,4 @@
-"""`make bench`: reading masks, scoring a pair of files, scoring a cohort, starting up."""
+"""`make bench`: reading masks, scoring a pair of files, scoring cohorts, gamma, starting up."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 import SimpleITK as sitk
 
 import isocenter
-from benchmarks import ensembles, surfaces
+from benchmarks import ensembles, gamma, openkbp, surfaces
 from benchmarks.timing import best, compare
 from isocenter.evaluation import Evaluation, evaluate
 from isocenter.metrics import dice
@@ -106,7 +106,7 @@ def starting() -> None:
 
 
 if __name__ == "__main__":
-    for benchmark in (reading_and_scoring, cohort, surfaces.run, ensembles.run):
+    for benchmark in (reading_and_scoring, cohort, surfaces.run, ensembles.run, gamma.run, openkbp.run):
         with tempfile.TemporaryDirectory() as name:
             os.environ["ISOCENTER_CACHE"] = str(Path(name, "cache"))
             benchmark(Path(name))

@@ -50,14 +50,21 @@ def evaluate(reference: Path, prediction: Path, *, batched: bool = False) -> Sco
         difference = np.abs(dose.flatten() - predicted.flatten())
         scores.dose_errors[folder.name] = float(difference.sum() / possible.sum())
         scores.dose_squared_errors[folder.name] = float((difference**2).sum() / possible.sum())
-        for i, name in enumerate(ORGANS + TARGETS):
-            inside = masks[..., i].astype(bool).flatten()
-            if any(inside) if batched else inside.any():
-                arrays = (dose.flatten()[inside], predicted.flatten()[inside])
-                wanted, found = (points(array, voxel, target=name in TARGETS) for array in arrays)
-                for criterion, value in wanted.items():
-                    scores.dvh_errors[folder.name, f"{name}|{criterion}"] = abs(found[criterion] - value)
+        wanted, found = (all_points(array.flatten(), masks, voxel, batched=batched) for array in (dose, predicted))
+        for part, value in wanted.items():
+            scores.dvh_errors[folder.name, part] = abs(found[part] - value)
     return scores
+
+
+def all_points(dose: np.ndarray, masks: np.ndarray, voxel: float, *, batched: bool) -> dict[str, float]:
+    """The points of all structures; their masks are taken out of the stack anew for either dose."""
+    found = {}
+    for i, name in enumerate(ORGANS + TARGETS):
+        inside = masks[..., i].astype(bool).flatten()
+        if any(inside) if batched else inside.any():
+            for criterion, value in points(dose[inside], voxel, target=name in TARGETS).items():
+                found[f"{name}|{criterion}"] = value
+    return found
 
 
 def _through_a_batch(array: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ def test_a_page_with_the_dvhs_and_the_slice_of_each_case(tmp_path: Path) -> None
     code, _ = run("--case", "pt_365", "--case", "pt_366", "--out", tmp_path / "page.html")
     assert code == 0
     page = (tmp_path / "page.html").read_text()
-    for text in ("pt_365: dose-volume histograms", "pt_366: where prediction differs", "PTV70", "data:image/png"):
+    for text in ("pt_365: dose-volume histograms of", "pt_366: where prediction differs", "PTV70", "data:image/png"):
         assert text in page
     assert "http:" not in page
     assert "https" not in page

@@ -53,6 +53,7 @@ class OwnRule:
     """A rule of another package, which knows neither missing cases nor ties."""
 
     metric: str = "dice"
+    reads: tuple[str, ...] = ("dice",)
 
     def check(self) -> None:
         pass

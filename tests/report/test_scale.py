@@ -81,6 +81,7 @@ def test_a_box_is_in_order_and_within_the_values(values):
 def test_labels_are_for_people():
     assert label_of(DICE) == "Dice"
     assert label_of(DISTANCE) == "HD95 (mm)"
+    assert label_of(Metric("dvh_error", "Gy", "lower", (0, 1), 1, "")) == "DVH error (Gy)"
     assert label_of(Metric("volume_error", "ml", "lower", (0, 1), 1, "")) == "Volume error (ml)"
 
 

@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from isocenter import __version__
-from isocenter.cli import _agreement, _check, _convert, _demo, _edition, _ensemble, _prepare, _rank, _score, _show
+from isocenter.cli import _agreement, _check, _convert, _demo, _dvh, _edition, _ensemble, _prepare, _rank, _score, _show
 
 __all__ = ["app", "main"]
 
@@ -64,6 +64,7 @@ app.command("check")(_check.check)
 app.command("score")(_score.score)
 app.command("rank")(_rank.rank)
 app.command("show")(_show.show)
+app.command("dvh")(_dvh.dvh)
 app.command("ensemble")(_ensemble.ensemble)
 app.command("agreement")(_agreement.agreement)
 app.command("init")(_edition.init)

@@ -33,6 +33,10 @@ def rank(
     board: Annotated[str | None, typer.Option(help="Which board of the challenge.", show_default="the first")] = None,
     organiser: Annotated[list[str] | None, typer.Option(help="A team of the organisers' institutes.")] = None,
     benchmark: Annotated[list[str] | None, typer.Option(help="A row to compare with, which is not ranked.")] = None,
+    run_times: Annotated[
+        Path | None,
+        typer.Option(help="Run times that were metered elsewhere (CSV), if the challenge ranks by them.", exists=True),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     r"""Rank teams by the challenge's own rule.
@@ -48,6 +52,9 @@ def rank(
     _refuse_to_overwrite(tables, {"--out": (out, ".json"), "--html": (html, ".html")})
     by_team, record, remarks = _read(tables, challenge=which.name)
     _refuse_nonsense(which, by_team, board=board, named={"--organiser": organiser, "--benchmark": benchmark})
+    if run_times is not None:
+        by_team, told = _with_run_times(which, by_team, run_times)
+        remarks += told
     try:
         result = isocenter.rank(which, by_team, board=board, organisers=organiser or (), benchmarks=benchmark or ())
     except ValueError as error:
@@ -74,6 +81,26 @@ def rank(
     ]
     for remark in remarks:
         typer.echo(remark, err=True)
+
+
+def _with_run_times(
+    challenge: Challenge, by_team: dict[str, list[pl.DataFrame]], path: Path
+) -> tuple[dict[str, list[pl.DataFrame]], list[str]]:
+    """Every table of a team with the team's run times below it, and what the organisers should know of them."""
+    import polars as pl
+
+    if challenge.run_times is None:
+        msg = f"{challenge.name} does not rank by run time"
+        raise typer.BadParameter(msg, param_hint="--run-times")
+    try:
+        rows, remarks = challenge.run_times(path, list(by_team))
+    except ValueError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from None
+    return {
+        team: [pl.concat([table, rows[team].select(table.columns)]) if team in rows else table for table in tables]
+        for team, tables in by_team.items()
+    }, list(remarks)
 
 
 def _refuse_to_overwrite(tables: list[str], written: dict[str, tuple[Path | None, str]]) -> None:

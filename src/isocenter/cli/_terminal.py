@@ -64,6 +64,18 @@ def problem_dicts(problems: Sequence[Problem]) -> list[dict[str, Any]]:
     return [asdict(problem) for problem in problems]
 
 
+def _components(board: Board) -> dict[str, dict[str, str]]:
+    """By metric and team, what it reached and in brackets its rank, where a rule ranks by several metrics."""
+    from isocenter.metrics import catalogue
+
+    found: dict[str, dict[str, str]] = {}
+    for row in board.rows:
+        for part in row.components:
+            rank = "" if part.rank is None else f" ({part.rank:g})"
+            found.setdefault(part.metric, {})[row.submission] = catalogue.get(part.metric).show(part.score) + rank
+    return found
+
+
 def show_board(board: Board, *, title: str, means: Mapping[str, Mapping[str, str]] | None = None) -> None:
     """The leaderboard as a table; with `means`, mean(error) by metric and team beside the score that decides."""
     from rich import box
@@ -79,16 +91,17 @@ def show_board(board: Board, *, title: str, means: Mapping[str, Mapping[str, str
     table.add_column("rank", justify="right")
     table.add_column("team")
     table.add_column(Text(f"{metric.name}{unit} {metric.arrow}"), justify="right")
-    beside = {metric: by_team for metric, by_team in (means or {}).items() if by_team}
+    beside = _components(board) or {name: dict(by_team) for name, by_team in (means or {}).items() if by_team}
     for other in beside:
         table.add_column("mean(SE)" if other == board.metric else other, justify="right")
-    table.add_column("missing", justify="right")
-    table.add_column("failed", justify="right")
+    counted = not any(row.components for row in board.rows) or any(row.missing + row.failed for row in board.rows)
+    for count in ("missing", "failed") if counted else ():
+        table.add_column(count, justify="right")
     for row in board.rows:
         name = Text(row.submission, overflow="fold")
         if row.role != "team":
             name.append(f"  ({row.role})", style="dim")
-        counts = [str(n) if n else "" for n in (row.missing, row.failed)]
+        counts = [str(n) if n else "" for n in (row.missing, row.failed)] if counted else []
         errors = [by_team.get(row.submission, "–") for by_team in beside.values()]
         table.add_row(row.place, name, metric.show(row.score), *errors, *counts)
     # Into a file or a pipe nothing is cut off at 80 columns.

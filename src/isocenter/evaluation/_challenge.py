@@ -7,9 +7,12 @@ module; everything that does not is elsewhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, NamedTuple
+
+import polars as pl
 
 from isocenter.evaluation._depict import DosePicture
 from isocenter.metrics import catalogue
@@ -90,6 +93,9 @@ class Challenge:
         Ranking rules by board name; the first is the main one.
     participation
         Quota, which submission counts, and what becomes of the organisers' own.
+    run_times
+        ``run_times(path, teams)`` reads run times that were metered elsewhere, and gives rows for the score table of
+        each team, and remarks for the organisers. None for a challenge that does not rank by them.
     edition
         What `isocenter init` writes into a new challenge.toml: title, phases and whatever else the edition model
         knows, as TOML values.
@@ -107,6 +113,7 @@ class Challenge:
     depict: Callable[[Any, Mapping[str, Any]], DosePicture] | None = None
     arrange: Callable[[Listing, Mapping[str, Mapping[str, File]]], Listing] | None = None
     participation: Participation = Participation()
+    run_times: Callable[[Path, Sequence[str]], tuple[Mapping[str, pl.DataFrame], Sequence[str]]] | None = None
     edition: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -117,12 +124,14 @@ class Challenge:
             if not getattr(self, what):
                 msg = f"challenge {self.name!r} has no {what}"
                 raise ValueError(msg)
-        for metric in (*self.metrics, *(rule.metric for rule in self.boards.values())):
+        for metric in self.metrics:
             catalogue.get(metric)
         for board, rule in self.boards.items():
-            if rule.metric not in self.metrics:
-                msg = f"challenge {self.name!r}: board {board!r} ranks {rule.metric!r}, which is not among its metrics"
-                raise ValueError(msg)
+            catalogue.get(rule.metric)
+            for metric in rule.reads:
+                if metric not in self.metrics:
+                    msg = f"challenge {self.name!r}: board {board!r} ranks {metric!r}, which is not among its metrics"
+                    raise ValueError(msg)
             rule.check()
         for slot, spec in self.output.items():
             if spec.grid_of is not None and spec.grid_of not in self.reference:

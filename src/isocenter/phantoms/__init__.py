@@ -2,14 +2,20 @@
 
 `head_and_neck`, `pet_ct` and `lung` make a patient, `segment` what a `Team` would hand in for it, `observe` what an
 expert would draw, `write_cohort` and `write_lung_cohort` a whole challenge on disk. Everything follows from a seed;
-nothing here is, or is like, a real patient's data.
+nothing here is, or is like, a real patient's data. `openkbp_patient` and `doserad_patient` make patients with dose,
+`predict_dose` and `predict_beams` what a `DoseTeam` makes of them.
 """
 
 from isocenter.phantoms._cohort import CohortFiles, write_cohort, write_lung_cohort
+from isocenter.phantoms._dose_cohorts import write_doserad_cohort, write_openkbp_cohort
+from isocenter.phantoms._dose_files import write_doserad, write_doserad_predictions
+from isocenter.phantoms._dose_teams import TEAMS_DOSERAD, TEAMS_OPENKBP, DoseTeam, predict_beams, predict_dose
+from isocenter.phantoms._doserad import BeamPatient, doserad_patient
 from isocenter.phantoms._head_and_neck import head_and_neck
 from isocenter.phantoms._lung import LungScan, lung
 from isocenter.phantoms._lung_teams import REGION_GROWING, TEAMS_LUNG
 from isocenter.phantoms._observers import OBSERVERS, Observer, observe
+from isocenter.phantoms._openkbp import DosePatient, openkbp_patient, write_openkbp, write_openkbp_predictions
 from isocenter.phantoms._petct import PetCt, pet_ct
 from isocenter.phantoms._teams import TEAMS, Team, segment
 
@@ -17,17 +23,32 @@ __all__ = [
     "OBSERVERS",
     "REGION_GROWING",
     "TEAMS",
+    "TEAMS_DOSERAD",
     "TEAMS_LUNG",
+    "TEAMS_OPENKBP",
+    "BeamPatient",
     "CohortFiles",
+    "DosePatient",
+    "DoseTeam",
     "LungScan",
     "Observer",
     "PetCt",
     "Team",
+    "doserad_patient",
     "head_and_neck",
     "lung",
     "observe",
+    "openkbp_patient",
     "pet_ct",
+    "predict_beams",
+    "predict_dose",
     "segment",
     "write_cohort",
+    "write_doserad",
+    "write_doserad_cohort",
+    "write_doserad_predictions",
     "write_lung_cohort",
+    "write_openkbp",
+    "write_openkbp_cohort",
+    "write_openkbp_predictions",
 ]

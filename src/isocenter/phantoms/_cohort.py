@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -40,12 +40,15 @@ class CohortFiles:
         What each takes part as: a team, a team of the organisers, or a benchmark that is not ranked.
     cases
         The names of the cases.
+    run_times
+        A table of the jobs of every team, where a challenge ranks by run time.
     """
 
     reference: Path
     submissions: Mapping[str, Path]
     roles: Mapping[str, Role]
     cases: tuple[str, ...]
+    run_times: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,24 @@ def _lung(number: int, seed: int) -> _Patient:
     return _Patient(f"LUNG{number:03d}", truth, outputs())
 
 
+def make_room(folder: str | os.PathLike[str], names: Iterable[str], *, cases: int) -> tuple[Path, dict[str, Path]]:
+    """New or empty folders for the references of some cases, and for everybody who submits."""
+    if cases < 1:
+        msg = f"a cohort has at least one case, not {cases}"
+        raise ValueError(msg)
+    folder = Path(folder)
+    reference, submissions = folder / "reference", {name: folder / "submissions" / name for name in names}
+    for used in (reference, folder / "submissions"):
+        if used.is_dir() and any(used.iterdir()):
+            msg = (
+                f"{used} is not empty; a synthetic cohort is written into a new folder, so that nothing old stays in it"
+            )
+            raise FileExistsError(msg)
+    for new in (reference, *submissions.values()):
+        new.mkdir(parents=True, exist_ok=True)
+    return reference, submissions
+
+
 def _write(
     folder: str | os.PathLike[str],
     patient: Callable[[int], _Patient],
@@ -117,19 +138,7 @@ def _write(
     progress: _Progress | None,
 ) -> CohortFiles:
     """Write cases 1, 2, 3 … and what everybody who has a role makes of them."""
-    if cases < 1:
-        msg = f"a cohort has at least one case, not {cases}"
-        raise ValueError(msg)
-    folder = Path(folder)
-    reference, submissions = folder / "reference", {name: folder / "submissions" / name for name in roles}
-    for used in (reference, folder / "submissions"):
-        if used.is_dir() and any(used.iterdir()):
-            msg = (
-                f"{used} is not empty; a synthetic cohort is written into a new folder, so that nothing old stays in it"
-            )
-            raise FileExistsError(msg)
-    for new in (reference, *submissions.values()):
-        new.mkdir(parents=True, exist_ok=True)
+    reference, submissions = make_room(folder, roles, cases=cases)
     names = []
     for number in range(1, cases + 1):
         case = patient(number)

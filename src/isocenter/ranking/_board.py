@@ -12,6 +12,15 @@ from isocenter.ranking._entry import Role
 
 
 @dataclass(frozen=True, slots=True)
+class Component:
+    """One of several metrics that a rule ranks by: what the submission reached, and its rank by it, if it competes."""
+
+    metric: str
+    score: float
+    rank: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class BoardRow:
     """One competitor on one board.
 
@@ -23,6 +32,8 @@ class BoardRow:
         What decides; None if the submission was disqualified.
     cases, missing, failed
         The size of the cohort, and how many of its cases had no output, or one that could not be measured.
+    components
+        Where the score comes from, if the rule makes it of several metrics.
     """
 
     submission: str
@@ -33,6 +44,7 @@ class BoardRow:
     missing: int
     failed: int
     disqualified: bool = False
+    components: tuple[Component, ...] = ()
 
     @property
     def place(self) -> str:
@@ -75,7 +87,7 @@ class Board:
             "board": self.name,
             "metric": {"name": metric.name, "unit": metric.unit, "better": metric.better, "decimals": metric.decimals},
             "rule": self.rule,
-            "rows": [asdict(row) | {"rank": _whole(row.rank)} for row in self.rows],
+            "rows": [_published(row) for row in self.rows],
             "notes": list(self.notes),
         }
 
@@ -95,6 +107,13 @@ class Board:
                 f"{row.place:>4}  {row.submission:<{width}}  {score:>{column}}  {row.missing:>7}  {row.failed:>6}"
             )
         return "\n".join(lines)
+
+
+def _published(row: BoardRow) -> dict[str, Any]:
+    """A row as JSON values, without components where the rule has none."""
+    found = asdict(row) | {"rank": _whole(row.rank)}
+    components = [part | {"rank": _whole(part["rank"])} for part in found.pop("components")]
+    return found | {"components": components} if components else found
 
 
 def _whole(rank: float | None) -> float | None:

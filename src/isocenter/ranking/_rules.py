@@ -25,6 +25,11 @@ class Rule(Protocol):
         """The metric that decides."""
         ...
 
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The metrics that it needs of every case."""
+        ...
+
     def check(self) -> None:
         """Raise ValueError if the rule cannot work, before anybody is scored."""
         ...
@@ -96,6 +101,11 @@ class MeanThenRank:
                 f"not {self.missing!r}"
             )
             raise TypeError(msg)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The one metric that is averaged."""
+        return (self.metric,)
 
     def check(self) -> None:
         """Whether the metric can be ranked, and can have the value that a missing case counts as."""

@@ -57,7 +57,7 @@ def dose_figures(picture: DosePicture, *, case: str, team: str, name: str = "dos
     found = [
         Figure(
             f"{name}-slice",
-            f"{case}: where {team} differs",
+            f"{case}: where {team} differs from the reference",
             f"Dose in slice {k}, in Gy: of the reference, of {team}, and the difference, blue where {team} gives less, "
             "red where it gives more.",
             slices,
@@ -67,7 +67,7 @@ def dose_figures(picture: DosePicture, *, case: str, team: str, name: str = "dos
         title = f"Dose-volume histograms of {case}"
         caption = f"How much of each structure receives at least a dose: solid the reference, dashed {team}."
         plot = dvh_plot(curves, title=title, team=team, name=f"{name}-curves")
-        found.insert(0, Figure(f"{name}-dvh", f"{case}: dose-volume histograms", caption, plot))
+        found.insert(0, Figure(f"{name}-dvh", f"{case}: dose-volume histograms of {team}", caption, plot))
     return found
 
 

@@ -63,6 +63,9 @@ def leaderboard_page(
         metric=metric,
         label=label_of(metric),
         rows=_rows(board, metric, axis=scale),
+        components=_components(board),
+        # A score of ranks belongs to no case: there is nothing to say case by case.
+        by_case=bool(values) or not any(row.components for row in board.rows),
         size=max([row.cases for row in board.rows], default=len(cases.names)),
         strips=_plot.strips_svg(strips, metric, axis=axis) if values else "",
         kinds=[kind for kind in _WORDS if any(dict(strip.without)[kind] for strip in strips)],
@@ -93,6 +96,24 @@ def _rows(board: Board, metric: Metric, *, axis: Axis) -> list[dict[str, Any]]:
         }
         for row in board.rows
     ]
+
+
+def _components(board: Board) -> dict[str, Any]:
+    """Teams by metrics, where a rule ranks by several: value, rank, and how dark its cell is."""
+    names = list(dict.fromkeys(part.metric for row in board.rows for part in row.components))
+    lowest = max([part.rank for row in board.rows for part in row.components if part.rank is not None], default=1.0)
+    lines = []
+    for row in board.rows:
+        found = {part.metric: part for part in row.components}
+        cells = []
+        for name in names:
+            part = found.get(name)
+            shown = catalogue.get(name).show(part.score if part else None)
+            rank = part.rank if part else None
+            shade = 0 if rank is None else round(45 * (1 - (rank - 1) / max(lowest - 1, 1)))
+            cells.append({"text": shown if rank is None else f"{shown} ({rank:g})", "shade": shade})
+        lines.append({"team": row.submission, "cells": cells})
+    return {"names": [label_of(catalogue.get(name)) for name in names], "lines": lines}
 
 
 def _gaps(board: Board, cases: _cases.Cases, *, drawn: set[str]) -> list[str]:

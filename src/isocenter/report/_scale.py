@@ -82,10 +82,17 @@ def axis_for(metric: Metric, values: Sequence[float]) -> Axis:
     return Axis(low, high, tuple(ticks), max(0, -math.floor(math.log10(step) + 1e-9)))
 
 
+_ABBREVIATIONS = {"dvh": "DVH", "idd": "IDD", "mae": "MAE", "rx": "Rx"}
+
+
 def label_of(metric: Metric) -> str:
-    """A metric's name for readers: "Dice", "HD95 (mm)"."""
+    """A metric's name for readers: "Dice", "HD95 (mm)", "DVH error (Gy)"."""
     name = metric.name.replace("_", " ")
-    name = name.upper() if any(letter.isdigit() for letter in name) else name[:1].upper() + name[1:]
+    if any(letter.isdigit() for letter in name):
+        name = name.upper()
+    else:
+        name = " ".join(_ABBREVIATIONS.get(word, word) for word in name.split(" "))
+        name = name[:1].upper() + name[1:]
     return f"{name} ({metric.unit})" if metric.unit else name
 
 

@@ -16,23 +16,29 @@ from isocenter.volumes._header import SUFFIXES, Header, VolumeError, suffix_of
 from isocenter.volumes._labels import LabelMap, side_by_side
 from isocenter.volumes._read import Volume, read, read_header, read_labels
 from isocenter.volumes._resample import resample, to_itk
+from isocenter.volumes._stack import Box, Frame, Stack, read_frames, read_stack_header
 from isocenter.volumes._write import write
 
 __all__ = [
     "SUFFIXES",
+    "Box",
     "DiskFile",
     "File",
     "Folder",
+    "Frame",
     "Grid",
     "Header",
     "LabelMap",
+    "Stack",
     "Volume",
     "VolumeError",
     "ZipMember",
     "digest",
     "read",
+    "read_frames",
     "read_header",
     "read_labels",
+    "read_stack_header",
     "resample",
     "side_by_side",
     "suffix_of",

@@ -1,0 +1,116 @@
+"""Where beams go: from the plan file of a case, as it was published with the data.
+
+Photons have control points with a gantry angle each, protons have rays with a source and a target, and pencil beams of
+different energy along each ray. Both may carry the uuid of the beam and, on the platform, how its output is delivered.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, NamedTuple, TypeGuard
+
+from isocenter.metrics import Direction, photon_direction, proton_direction
+from isocenter.volumes import File
+
+Modality = Literal["photon", "proton"]
+
+# A thousand pencil beams take some hundred kilobytes.
+_MAX_JSON = 1 << 26
+
+
+class PlannedBeam(NamedTuple):
+    """One control point or pencil beam of a plan file.
+
+    Attributes
+    ----------
+    uuid
+        "" if the file tells beams by their order only.
+    direction
+        Unit vector in patient coordinates.
+    output
+        On the platform, where the beam's dose is to be found: output_file_idx, idx_in_output, minimum_cutoff.
+    """
+
+    uuid: str
+    direction: Direction
+    output: Mapping[str, Any]
+
+
+def read_json(file: File) -> Any:
+    """A JSON file of reasonable size, without the NaN and Infinity that Python would take."""
+    if file.size() > _MAX_JSON:
+        msg = f"{file.name} has {file.size():,} bytes; at most {_MAX_JSON:,} are read"
+        raise ValueError(msg)
+    with file.open() as stream:
+        content = stream.read()
+    try:
+        return json.loads(content, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        msg = f"{file.name} is not JSON: {error}"
+        raise ValueError(msg) from error
+
+
+def _refuse(word: str) -> None:
+    msg = f"{word} is no number"
+    raise ValueError(msg)
+
+
+def planned_beams(plan: Any) -> tuple[Modality, list[PlannedBeam]]:
+    """Modality and beams of a plan, in its order; a plan of both kinds or of none is an error."""
+    found: list[PlannedBeam] = []
+    kinds: set[Modality] = set()
+    for number, beam in enumerate(_list(plan, "beams", "the plan")):
+        where = f"beam {number} of the plan"
+        if isinstance(beam, Mapping) and "control_points" in beam:
+            kinds.add("photon")
+            found += _photons(beam, where)
+        else:
+            kinds.add("proton")
+            found += _protons(beam, where)
+    if len(kinds) != 1 or not found:
+        msg = f"a plan has control points (photons) or rays (protons); found {' and '.join(sorted(kinds)) or 'neither'}"
+        raise ValueError(msg)
+    return kinds.pop(), found
+
+
+def _photons(beam: Mapping[str, Any], where: str) -> Iterator[PlannedBeam]:
+    for point in _list(beam, "control_points", where):
+        angle = point.get("gantry_angle") if isinstance(point, Mapping) else None
+        if not isinstance(angle, int | float):
+            msg = f"{where}: a control point has gantry_angle {angle!r}; expected degrees"
+            raise ValueError(msg)  # noqa: TRY004 (what is wrong is the file)
+        yield PlannedBeam(_uuid(point, "cp_uuid"), photon_direction(angle), _output(point))
+
+
+def _protons(beam: Any, where: str) -> Iterator[PlannedBeam]:
+    for ray in _list(beam, "rays", where):
+        source, target = (ray.get(end) if isinstance(ray, Mapping) else None for end in ("ray_source", "ray_target"))
+        if not (_is_point(source) and _is_point(target)):
+            msg = f"{where}: a ray goes from ray_source {source!r} to ray_target {target!r}; expected points in mm"
+            raise ValueError(msg)
+        way = proton_direction(source, target)
+        for beamlet in _list(ray, "beamlets", where):
+            yield PlannedBeam(_uuid(beamlet, "beamlet_uuid"), way, _output(beamlet))
+
+
+def _is_point(value: Any) -> TypeGuard[list[float]]:
+    return isinstance(value, list) and all(isinstance(x, int | float) for x in value)
+
+
+def _list(holder: Any, name: str, where: str) -> list[Any]:
+    found = holder.get(name) if isinstance(holder, Mapping) else None
+    if not isinstance(found, list):
+        msg = f"{where} has no list {name!r}"
+        raise ValueError(msg)  # noqa: TRY004 (what is wrong is the file)
+    return found
+
+
+def _uuid(beam: Any, name: str) -> str:
+    found = beam.get(name, "") if isinstance(beam, Mapping) else ""
+    return found if isinstance(found, str) else ""
+
+
+def _output(beam: Any) -> Mapping[str, Any]:
+    found = beam.get("output_info") if isinstance(beam, Mapping) else None
+    return found if isinstance(found, Mapping) else {}

@@ -1,0 +1,243 @@
+"""The output of a case against its reference: beam by beam, then the plan that the beams make up.
+
+A case has hundreds of beams of ten million voxels. They are read once, one at a time; of each, its errors are kept and
+its share of the plan is added up, in double precision. What `inspect` has read, `measure` does not read again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isocenter.challenges.doserad2026._dvh import DvhScore, score_as_run, score_relative
+from isocenter.challenges.doserad2026._gamma import gamma_pass_rates
+from isocenter.challenges.doserad2026._metrics import LEVEL_1
+from isocenter.challenges.doserad2026._output import Beams
+from isocenter.challenges.doserad2026._prepare import (
+    MOST_GY,
+    BeamReference,
+    Reference,
+    above,
+    dvh_criteria,
+    is_dose,
+    plane_and_profile,
+)
+from isocenter.challenges.doserad2026._truth import some
+from isocenter.evaluation import DosePicture, OutputError, Remark, Score
+from isocenter.metrics import curve_distance, depth_dose_of_plane, masked_mae, plan_mae
+from isocenter.submissions import GridPolicy
+from isocenter.volumes import Box, Frame, Grid, Stack, Volume
+
+_PLAUSIBLE = (0.5, 1.5)
+_MOST_TOLD = 5
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Predicted:
+    """What is left of the predicted beams once they were read.
+
+    Attributes
+    ----------
+    errors
+        By metric of level 1, then by uuid; NaN where the reference has no dose.
+    plan
+        The predicted plan in the reference's box, Gy, not below 0.
+    remarks
+        What the team should know.
+    """
+
+    errors: Mapping[str, Mapping[str, float]]
+    plan: NDArray[np.float64]
+    remarks: tuple[Remark, ...]
+
+
+def inspect(reference: Reference, output: Mapping[str, Any]) -> Iterator[Remark]:
+    """What is probably not meant: unknown beams, negative dose, a plan in other units. Reads all beams."""
+    found = predicted(reference, output["beams"])
+    yield from (Remark("note", note) for note in reference.notes)
+    yield from found.remarks
+    if reference.target is None:
+        return
+    places = reference.structures[reference.target]
+    for whose, plan in (("reference", reference.plan), ("predicted", found.plan)):
+        median = float(np.median(plan.reshape(-1, order="F")[places]))
+        low, high = (share * reference.prescription for share in _PLAUSIBLE)
+        if not low <= median <= high:
+            yield Remark(
+                "warning",
+                f"the {whose} plan gives the target a median of {median:.4g} Gy, with {reference.prescription:g} Gy "
+                f"prescribed; between {low:g} and {high:g} were expected. Are doses and weights in the right units?",
+            )
+
+
+def measure(reference: Reference, output: Mapping[str, Any]) -> Iterator[Score]:
+    """Level 1: every beam, and their mean. Level 2: the plan."""
+    found = predicted(reference, output["beams"])
+    for metric in LEVEL_1:
+        errors = found.errors[metric]
+        yield Score(metric, _mean(errors.values()))
+        yield from (Score(metric, errors[uuid], uuid) for uuid in reference.beams)
+    mae = plan_mae(reference.plan, found.plan, prescription=reference.prescription)
+    yield Score("plan_mae", mae.mean)
+    yield from (Score("plan_mae", value, stratum) for stratum, value in mae._asdict().items())
+    of_max, of_rx = gamma_pass_rates(
+        reference.plan, found.plan, spacing=reference.grid.spacing, prescription=reference.prescription
+    )
+    yield Score("gamma_pass_rate", of_max)
+    yield Score("gamma_pass_rate_rx", of_rx)
+    target, prescription = reference.target, reference.prescription
+    dvh = dvh_criteria(found.plan, reference.structures, target, grid=reference.grid, prescription=prescription)
+    yield from _dvh("dvh_score", score_as_run(reference.dvh, dvh, target=target, prescription=prescription))
+    yield from _dvh("dvh_score_relative", score_relative(reference.dvh, dvh, target=target))
+
+
+def depict(reference: Reference, output: Mapping[str, Any]) -> DosePicture:
+    """Both plans where level 2 looks at them, with the target first and then the organs that count."""
+    plan = predicted(reference, output["beams"]).plan
+    start = np.array([part.start for part in reference.box])
+    corner = reference.grid.affine[:3, :3] @ start + reference.grid.affine[:3, 3]
+    grid = replace(reference.grid, shape=plan.shape, origin=tuple(corner.tolist()))
+    masks = {}
+    for name, places in reference.structures.items():
+        flat = np.zeros(plan.size, bool)
+        flat[places] = True
+        masks[name] = flat.reshape(plan.shape, order="F")
+    return DosePicture(Volume(reference.plan, grid), Volume(plan, grid), masks)
+
+
+def _dvh(metric: str, score: DvhScore) -> Iterator[Score]:
+    yield Score(metric, score.score)
+    for structure, errors in score.errors.items():
+        yield from (Score(metric, error, f"{structure}|{name}") for name, error in errors.items())
+
+
+def _mean(values: Iterable[float]) -> float:
+    """Mean of what is defined; NaN if nothing is."""
+    defined = [value for value in values if not math.isnan(value)]
+    return math.fsum(defined) / len(defined) if defined else math.nan
+
+
+def predicted(reference: Reference, beams: Beams) -> Predicted:
+    """All beams, read once; a second call gives what the first one found."""
+    if "predicted" not in beams.memory:
+        beams.memory["predicted"] = _read(reference, beams)
+    found: Predicted = beams.memory["predicted"]
+    return found
+
+
+def _read(reference: Reference, beams: Beams) -> Predicted:
+    missing = [uuid for uuid in reference.beams if uuid not in beams.places]
+    unknown = [uuid for uuid in beams.places if uuid not in reference.beams]
+    problems: list[str] = []
+    if missing:
+        hint = f"; {some(unknown)} {_is(unknown)} not of this case" if unknown else ""
+        problems.append(f"{some(missing)} of {len(reference.beams)} {_is(missing)} missing{hint}")
+    remarks = [Remark("warning", f"{some(unknown)} {_is(unknown)} not of this case; ignored")] if unknown else []
+    usable = _check_headers(reference, beams, problems, remarks)
+    errors: dict[str, dict[str, float]] = {metric: {} for metric in LEVEL_1}
+    plan = np.zeros(reference.plan.shape, order="F")
+    negative: dict[str, float] = {}
+    for uuid, frame in beams.frames(usable):
+        if isinstance(frame, str) or (trouble := _no_dose(frame)):
+            problems.append(f"beam {uuid}: {frame if isinstance(frame, str) else trouble}")
+            continue
+        if problems:
+            continue  # it will not be measured: what is left to do is to find what else is wrong
+        beam = reference.beams[uuid]
+        dose = above(frame, beam.floor)
+        if dose.min(initial=0.0) < 0:
+            negative[uuid] = float(dose.min())
+        _add(plan, reference.box, frame.box, beam.beam.weight * dose.astype(np.float64))
+        for metric, value in _errors(beam, frame, dose, reference.grid).items():
+            errors[metric][uuid] = value
+    if problems:
+        told = "; ".join(problems[:_MOST_TOLD])
+        raise OutputError(told + (f"; and {len(problems) - _MOST_TOLD} more" if len(problems) > _MOST_TOLD else ""))
+    if negative:
+        least = min(negative.values())
+        remarks.append(Remark("note", f"{some(list(negative))} with negative dose, down to {least:.3g} Gy"))
+    return Predicted(errors, np.maximum(plan, 0.0, out=plan), tuple(remarks))
+
+
+def _is(names: list[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _check_headers(
+    reference: Reference, beams: Beams, problems: list[str], remarks: list[Remark]
+) -> dict[str, BeamReference]:
+    """The beams whose files can be read as far as their headers tell."""
+    wanted = {uuid: place for uuid, place in beams.places.items() if uuid in reference.beams}
+    headers = dict(beams.headers({name for name, _ in wanted.values()}))
+    usable = {}
+    shifts = []
+    for uuid, (name, at) in wanted.items():
+        stack = headers[name]
+        trouble = stack if isinstance(stack, str) else _off_grid(stack, reference.grid, beams.policy)
+        if not trouble and isinstance(stack, Stack):
+            trouble = _not_there(stack, at, in_stack=name in beams.stacks)
+        if trouble:
+            problems.append(f"beam {uuid} ({name}): {trouble}")
+            continue
+        usable[uuid] = reference.beams[uuid]
+        if isinstance(stack, Stack) and not stack.grid.same_as(reference.grid):
+            shifts.append(stack.grid.deviation(reference.grid))
+    if shifts:
+        text = f"grids of {len(shifts)} beams differ by up to {max(shifts):.2f} mm; index trusted by policy"
+        remarks.append(Remark("warning", text))
+    return usable
+
+
+def _not_there(stack: Stack, at: int, *, in_stack: bool) -> str:
+    if in_stack:
+        return "" if at < stack.frames else f"the metadata say place {at}, but it holds {stack.frames} doses"
+    return "" if stack.frames == 1 else f"holds {stack.frames} doses; expected one"
+
+
+def _off_grid(stack: Stack, grid: Grid, policy: GridPolicy) -> str:
+    if stack.grid.same_as(grid) or (policy == "trust-index" and stack.grid.shape == grid.shape):
+        return ""
+    apart = f"; corners lie up to {stack.grid.deviation(grid):.2f} mm apart" if stack.grid.shape == grid.shape else ""
+    return f"grid differs: {stack.grid}, reference {grid}{apart}; doses of beams are not resampled"
+
+
+def _no_dose(frame: Frame) -> str:
+    """What makes a frame no dose: a voxel that is no number, or larger than any dose; "" if nothing does."""
+    dose = frame.array[frame.box]
+    if is_dose(dose):
+        return ""
+    inside = np.argwhere(~(np.abs(dose) <= MOST_GY))[0]
+    voxel = tuple(int(i) + part.start for i, part in zip(inside, frame.box, strict=True))
+    return f"holds {frame.array[voxel]:g} at voxel {voxel}; every voxel must be a finite dose in Gy"
+
+
+def _errors(beam: BeamReference, frame: Frame, dose: NDArray[Any], grid: Grid) -> dict[str, float]:
+    if not beam.largest > 0:
+        return dict.fromkeys(LEVEL_1, math.nan)
+    there = frame.array.reshape(-1, order="F")[beam.voxels()]
+    if beam.floor is not None:
+        there = np.where(there > beam.floor, there, 0)
+    plane, profile = plane_and_profile(dose, frame.box, grid)
+    curve = depth_dose_of_plane(plane, spacing=grid.spacing[:2], direction=beam.beam.direction)
+    return {
+        "beam_mae": masked_mae(beam.values, there, largest=beam.largest),
+        "idd_distance": curve_distance(beam.curve, curve),
+        "idd_distance_z": curve_distance(beam.profile, profile),
+    }
+
+
+def _add(plan: NDArray[np.float64], box: Box, part: Box, dose: NDArray[np.float64]) -> None:
+    """Add the dose of a part of the grid to a plan in a box of it, as far as they overlap."""
+    to, of = [], []
+    for whole, some_of in zip(box, part, strict=True):
+        low, high = max(whole.start, some_of.start), min(whole.stop, some_of.stop)
+        if low >= high:
+            return
+        to.append(slice(low - whole.start, high - whole.start))
+        of.append(slice(low - some_of.start, high - some_of.start))
+    plan[tuple(to)] += dose[tuple(of)]

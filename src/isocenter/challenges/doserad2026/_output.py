@@ -1,0 +1,117 @@
+"""The doses that a team predicts for a case: one file per beam, or places in the platform's stacks.
+
+    1ABB001/
+      6f1c….mha         the dose of the beam with this uuid, on the reference's grid; also .nii.gz, .nii or .nrrd
+
+`_arrange` puts stacks in the same place, with an index that says which beam is where.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, field
+from typing import Any
+
+from isocenter.submissions import GridPolicy, Reading
+from isocenter.volumes import File, Folder, Frame, Grid, Stack, VolumeError, read_frames, read_stack_header, suffix_of
+
+INDEX = "isocenter-index.json"
+"""Beams in stacks: {uuid: [name of the stack, place in it]}."""
+
+_SUFFIXES = (".mha", ".nii.gz", ".nii", ".nrrd")
+
+
+@dataclass(eq=False)
+class Beams:
+    """Where the predicted doses of a case are; they are read beam by beam, once.
+
+    Attributes
+    ----------
+    places
+        By uuid: the file, and the place in it.
+    stacks
+        Those of the files that hold several doses.
+    policy
+        What happens to doses on another grid; beams are never resampled.
+    memory
+        What was found when they were read, for who asks again.
+    """
+
+    places: Mapping[str, tuple[str, int]]
+    stacks: Set[str]
+    files: Mapping[str, File]
+    policy: GridPolicy
+    memory: dict[str, Any] = field(default_factory=dict)
+
+    def headers(self, names: Iterable[str]) -> Iterator[tuple[str, Stack | str]]:
+        """By file, what it says of itself, or what is wrong with it."""
+        for name in names:
+            try:
+                yield name, read_stack_header(self.files[name])
+            except (VolumeError, OSError) as error:
+                yield name, _told(error)
+
+    def frames(self, uuids: Mapping[str, object]) -> Iterator[tuple[str, Frame | str]]:
+        """Doses of the beams asked for, file by file, or what is wrong with them."""
+        by_file: dict[str, dict[int, str]] = {}
+        for uuid, (name, at) in self.places.items():
+            if uuid in uuids:
+                by_file.setdefault(name, {})[at] = uuid
+        for name, wanted in by_file.items():
+            left = dict(sorted(wanted.items()))
+            try:
+                for frame in read_frames(self.files[name], list(left)):
+                    yield left.pop(frame.index), frame
+            except (VolumeError, OSError) as error:
+                yield from ((uuid, f"{name}: {_told(error)}") for uuid in left.values())
+
+
+@dataclass(frozen=True, slots=True)
+class BeamFolder:
+    """The output of a case, read as `Beams`."""
+
+    suffixes: tuple[str, ...] = ()
+    grid_of: str | None = None
+    most_bytes: int = 1 << 38
+    most_files: int = 2000
+
+    def name(self, case: str, suffix: str) -> str:  # noqa: ARG002 (a folder has none)
+        """The folder of a case."""
+        return case
+
+    def wants(self, name: str) -> bool:
+        """Doses, and the index of stacks."""
+        return name == INDEX or suffix_of(name) in _SUFFIXES
+
+    def read(self, file: File, *, grid: Grid | None, policy: GridPolicy) -> Reading:  # noqa: ARG002 (compared later)
+        """Which beam is where; two doses of one beam are an error, and two beams with one dose."""
+        assert isinstance(file, Folder)
+        places: dict[str, tuple[str, int]] = {}
+        problems: list[str] = []
+        stacks: set[str] = set()
+        if INDEX in file.files:
+            with file.files[INDEX].open() as stream:
+                index = json.loads(stream.read())
+            taken: dict[tuple[str, int], str] = {}
+            for uuid, (name, at) in index.items():
+                if (other := taken.setdefault((name, at), uuid)) != uuid:
+                    problems.append(f"beams {other} and {uuid} have one place: {at} in {name}")
+                places[uuid] = (name, at)
+            stacks = {name for name, _ in taken}
+        for name in file.files:
+            if name == INDEX or name in stacks:
+                continue
+            uuid = name.rpartition("/")[2][: -len(suffix_of(name))]
+            if uuid in places:
+                problems.append(f"there are two doses of beam {uuid}: {places[uuid][0]} and {name}")
+            places[uuid] = (name, 0)
+        if problems:
+            raise VolumeError("; ".join(problems))
+        return Reading(Beams(places, stacks, file.files, policy))
+
+
+def _told(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return f"cannot be read: {error.strerror}"
+    return str(error)

@@ -1,0 +1,235 @@
+"""The sampled gamma index when every reference point lies on a node of the evaluation grid, compiled.
+
+Every sample point then has one fixed place in a cell of the grid, the same for all reference points. The dose in a cell
+is c0 + cx·u + cy·v + cz·w + cxy·uv + …, with u, v, w counted from the corner next to the reference point: eight numbers
+per cell, and then seven multiplications per sample. Most samples are never looked at: bounds on the dose of a
+whole group say that it cannot beat what was already found. Gamma is a minimum, so the order of looking is free:
+the octant and the radius that a linear model points to come first, and make the bounds bite.
+"""
+
+# Compiled loops take their arrays by position, and are quickest as one function.
+# ruff: noqa: PLR0912, PLR0915, PLR0917
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# Bounds are computed in floating point too: they give way by this part of the dose.
+SLACK = 1e-11
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz", "nnan"})
+def _smallest(
+    u: Floats, v: Floats, w: Floats, start: int, stop: int,
+    c0: float, c1: float, c2: float, c3: float, c12: float, c13: float, c23: float, c123: float,
+) -> float:  # fmt: skip
+    """The smallest |dose difference| of a group; written for vector units."""
+    found = np.inf
+    for n in range(np.uint64(start), np.uint64(stop)):
+        a = c0 + c3 * w[n]
+        b = c1 + c13 * w[n]
+        c = c2 + c23 * w[n]
+        d = c12 + c123 * w[n]
+        found = min(found, abs((a + b * u[n]) + (c + d * u[n]) * v[n]))
+    return found
+
+
+@njit(nogil=True, cache=True)
+def _smallest_on_rim(
+    u: Floats, v: Floats, w: Floats, start: int, stop: int,
+    c0: float, c1: float, c2: float, c3: float, c12: float, c13: float, c23: float, c123: float,
+    rim: tuple[bool, bool, bool],
+) -> float:  # fmt: skip
+    """The same where the grid ends at the near side of the cell: only points on that side are inside."""
+    found = np.inf
+    for n in range(np.uint64(start), np.uint64(stop)):
+        if (rim[0] and u[n] != 0.0) or (rim[1] and v[n] != 0.0) or (rim[2] and w[n] != 0.0):
+            continue
+        a = c0 + c3 * w[n] + (c1 + c13 * w[n]) * u[n]
+        b = c2 + c23 * w[n] + (c12 + c123 * w[n]) * u[n]
+        found = min(found, abs(a + b * v[n]))
+    return found
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _octant(
+    c0: float, c1: float, c2: float, c3: float, c12: float, c13: float, c23: float, c123: float, give: float,
+    density: tuple[float, float, float], tolerance: float, distance: float, worst: float, furthest: float,
+) -> tuple[float, float, float, float, float, float]:  # fmt: skip
+    """How small the difference can be in a cell that touches the reference point.
+
+    On the cell's part of a sphere of radius r, |difference| ≥ base + slope·r + bend·r² + twist·r³: with r = (x, y, z)
+    ≥ 0, g·r ≥ -r·|g⁻| or r·min(g), 2xy ≤ r² and xyz ≤ r³/√27. Returned are these four, and the radii between which
+    gamma² can be below `worst`.
+    """
+    side = 1.0 if c0 >= 0 else -1.0
+    base = abs(c0) - give
+    g1, g2, g3 = side * c1 * density[0], side * c2 * density[1], side * c3 * density[2]
+    slope = min(g1, g2, g3)
+    if slope < 0:
+        slope = -np.sqrt(min(g1, 0.0) ** 2 + min(g2, 0.0) ** 2 + min(g3, 0.0) ** 2)
+    bend = min(side * c12 * density[0] * density[1], 0.0)
+    bend += min(side * c13 * density[0] * density[2], 0.0)
+    bend = 0.5 * (bend + min(side * c23 * density[1] * density[2], 0.0))
+    twist = min(side * c123 * density[0] * density[1] * density[2], 0.0) * 0.19245008972987526
+    inner, outer = 0.0, np.sqrt(worst) * distance
+    reach = min(outer, furthest)
+    low = base + (bend + twist * reach) * reach * reach
+    if low > 0:
+        # Only radii with ((low + slope·r) / tolerance)² + (r / distance)² < worst can help.
+        square = tolerance * tolerance
+        a = slope * slope + square / (distance * distance)
+        b = low * slope
+        inside = b * b - a * (low * low - worst * square)
+        if inside <= 0:
+            outer = -1.0
+        else:
+            # Past the radius where low + slope·r is 0, any difference is possible.
+            root = np.sqrt(inside)
+            inner = (-b - root) / a * (1.0 - 1e-9)
+            if low + slope * outer > 0:
+                outer = (-b + root) / a * (1.0 + 1e-9)
+    return base, slope, bend, twist, inner, outer
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz", "nnan"})
+def search_rows(
+    rows: tuple[int, int], reference: NDArray[Any], evaluation: NDArray[Any], best: Floats, corner: Ints, shift: Ints,
+    cell: Floats, normalisation: float, percent: float, distance: float, cap: float, enough: float,
+    places: Ints, place_groups: Ints, place_radius: Floats, group_points: Ints, group_radius: Floats,
+    u: Floats, v: Floats, w: Floats,
+) -> None:  # fmt: skip
+    """Lower gamma² (`best`) of some rows by the samples of one table.
+
+    Parameters
+    ----------
+    rows
+        First and last+1 of the rows of `best`, counted over its first two axes.
+    best
+        gamma² so far; NaN where none is wanted, infinite where nothing was found.
+    corner
+        Where in `reference` the box lies that `best` covers.
+    shift
+        Node (0, 0, 0) of the reference is this node of the evaluation.
+    normalisation
+        Dose of 100 %, Gy; 0 for the local dose.
+    percent
+        The dose criterion as a fraction.
+    cap
+        gamma² above this is of no interest.
+    enough
+        A point is left alone once gamma² is no more than this.
+    """
+    n0, n1, n2 = evaluation.shape
+    closest = (place_radius.min() / distance) ** 2
+    # Which of the first places is which octant.
+    octants = np.full(8, -1)
+    touching = 0
+    while touching < min(8, places.shape[0]) and places[touching, 3] + places[touching, 4] + places[touching, 5] == 0:
+        octants[4 * places[touching, 0] + 2 * places[touching, 1] + places[touching, 2]] = touching
+        touching += 1
+    density = (1.0 / cell[0], 1.0 / cell[1], 1.0 / cell[2])
+    for row in range(rows[0], rows[1]):
+        a, b = row // best.shape[1], row % best.shape[1]
+        for c in range(best.shape[2]):
+            now = best[a, b, c]
+            if not (now > enough and now > closest):
+                continue
+            i, j, k = a + corner[0], b + corner[1], c + corner[2]
+            dose = np.float64(reference[i, j, k])
+            norm = normalisation if normalisation > 0 else dose
+            tolerance = norm * percent
+            give = SLACK * abs(dose)
+            i, j, k = i + shift[0], j + shift[1], k + shift[2]
+            wanted, guess = -1, 0.0
+            if 0 <= i < n0 and 0 <= j < n1 and 0 <= k < n2:
+                here = np.float64(evaluation[i, j, k]) - dose
+                least = here / norm / percent
+                now = min(now, least * least)
+                # A linear model: gamma is smallest down the slope g, at here·g·distance² / (tolerance² + g²·distance²).
+                low, high = max(i - 1, 0), min(i + 1, n0 - 1)
+                g0 = np.float64(evaluation[high, j, k]) - np.float64(evaluation[low, j, k])
+                g0 *= density[0] / max(high - low, 1)
+                low, high = max(j - 1, 0), min(j + 1, n1 - 1)
+                g1 = np.float64(evaluation[i, high, k]) - np.float64(evaluation[i, low, k])
+                g1 *= density[1] / max(high - low, 1)
+                low, high = max(k - 1, 0), min(k + 1, n2 - 1)
+                g2 = np.float64(evaluation[i, j, high]) - np.float64(evaluation[i, j, low])
+                g2 *= density[2] / max(high - low, 1)
+                steep = g0 * g0 + g1 * g1 + g2 * g2
+                guess = abs(here) * np.sqrt(steep) / ((norm * percent / distance) ** 2 + steep)
+                wanted = 4 * (here * g0 > 0) + 2 * (here * g1 > 0) + (here * g2 > 0)
+            likely = octants[wanted] if wanted >= 0 else -1
+            for turn in range(-1 if likely >= 0 else 0, places.shape[0]):
+                place = likely if turn < 0 else turn
+                if now <= enough or min(now, cap) <= closest:
+                    break
+                if turn >= touching and place_radius[place] >= np.sqrt(min(now, cap)) * distance:
+                    break
+                if turn >= 0 and place == likely:
+                    continue
+                # The cell from its corner next to the reference point. Beyond the last node it is flat, and only its
+                # near side counts.
+                i0 = i + (1 - 2 * places[place, 0]) * places[place, 3]
+                j0 = j + (1 - 2 * places[place, 1]) * places[place, 4]
+                k0 = k + (1 - 2 * places[place, 2]) * places[place, 5]
+                if not (0 <= i0 < n0 and 0 <= j0 < n1 and 0 <= k0 < n2):
+                    continue
+                i1, j1, k1 = i0 + 1 - 2 * places[place, 0], j0 + 1 - 2 * places[place, 1], k0 + 1 - 2 * places[place, 2]
+                rim = (not 0 <= i1 < n0, not 0 <= j1 < n1, not 0 <= k1 < n2)
+                if rim[0]:
+                    i1 = i0
+                if rim[1]:
+                    j1 = j0
+                if rim[2]:
+                    k1 = k0
+                d000, d001 = np.float64(evaluation[i0, j0, k0]), np.float64(evaluation[i0, j0, k1])
+                d010, d011 = np.float64(evaluation[i0, j1, k0]), np.float64(evaluation[i0, j1, k1])
+                d100, d101 = np.float64(evaluation[i1, j0, k0]), np.float64(evaluation[i1, j0, k1])
+                d110, d111 = np.float64(evaluation[i1, j1, k0]), np.float64(evaluation[i1, j1, k1])
+                c0 = d000 - dose
+                c1, c2, c3 = d100 - d000, d010 - d000, d001 - d000
+                c12, c13, c23 = d110 - d100 - c2, d101 - d100 - c3, d011 - d010 - c3
+                c123 = d111 - d110 - d101 + d100 - d011 + d010 + d001 - d000
+                begin, end = place_groups[place], place_groups[place + 1]
+                furthest = group_radius[end - 1]
+                worst = min(now, cap)
+                if place < touching:
+                    base, slope, bend, twist, inner, outer = _octant(
+                        c0, c1, c2, c3, c12, c13, c23, c123, give, density, tolerance, distance, worst, furthest
+                    )
+                else:
+                    low = min(d000, d001, d010, d011, d100, d101, d110, d111) - dose
+                    high = max(d000, d001, d010, d011, d100, d101, d110, d111) - dose
+                    base = max(0.0, low, -high) - give
+                    slope, bend, twist, inner, outer = 0.0, 0.0, 0.0, 0.0, np.sqrt(worst) * distance
+                if outer < place_radius[place]:
+                    continue
+                first = -1
+                if turn < 0 and guess > 0 and furthest > 0:
+                    first = begin + min(end - begin - 1, int(guess / furthest * (end - begin)))
+                for step in range(-1 if first >= 0 else 0, end - begin):
+                    group = first if step < 0 else begin + step
+                    radius = group_radius[group]
+                    if radius > outer and step >= 0:
+                        break
+                    if radius < inner or (step >= 0 and group == first):
+                        continue
+                    away = (radius / distance) ** 2
+                    low = base + (slope + (bend + twist * radius) * radius) * radius
+                    if away + (max(low, 0.0) / tolerance) ** 2 >= min(now, cap):
+                        continue
+                    start, stop = group_points[group], group_points[group + 1]
+                    if rim[0] or rim[1] or rim[2]:
+                        smallest = _smallest_on_rim(u, v, w, start, stop, c0, c1, c2, c3, c12, c13, c23, c123, rim)
+                    else:
+                        smallest = _smallest(u, v, w, start, stop, c0, c1, c2, c3, c12, c13, c23, c123)
+                    miss = smallest / norm / percent
+                    now = min(now, miss * miss + away)
+            best[a, b, c] = now

@@ -1,0 +1,319 @@
+"""Rank by each of several metrics, then rank by the weighted mean of the ranks."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import polars as pl
+
+from isocenter.metrics import catalogue
+from isocenter.metrics.catalogue import Metric
+from isocenter.ranking._board import Board, BoardRow, Component
+from isocenter.ranking._entry import Role
+from isocenter.ranking._missing import Missing
+from isocenter.ranking._rules import MeanThenRank
+from isocenter.ranking._ties import TIES_IN_WORDS, Ties, rank_values
+
+WEIGHTED_RANK = catalogue.register(
+    Metric("weighted_rank", "", "lower", (1.0, math.inf), 2, "weighted mean of the ranks by several metrics")
+)
+
+Values = Mapping[str, float]
+"""By metric, what a submission reached over all cases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Who is beyond it does not compete at all: such a submission is left out before anybody is ranked.
+
+    Attributes
+    ----------
+    metric
+        A metric of the rule; its direction in the catalogue says which side is beyond.
+    value
+        The limit, in the unit of the metric.
+    at
+        What becomes of a submission exactly at the limit: it is "excluded", or still "allowed".
+    """
+
+    metric: str
+    value: float
+    at: Literal["excluded", "allowed"] = "excluded"
+
+    def excludes(self, value: float) -> bool:
+        """Whether a submission with this value does not compete; rounding does not decide who is at the limit."""
+        if math.isclose(value, self.value, rel_tol=1e-9):
+            return self.at == "excluded"
+        return value < self.value if catalogue.get(self.metric).better == "higher" else value > self.value
+
+    def __str__(self) -> str:
+        metric = catalogue.get(self.metric)
+        unit = f" {metric.unit}" if metric.unit else ""
+        if self.at == "excluded":
+            return f"{self.metric} of {self.value:g}{unit} or {'less' if metric.better == 'higher' else 'more'}"
+        return f"{self.metric} of {'less' if metric.better == 'higher' else 'more'} than {self.value:g}{unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class WeightedRanks:
+    """Rank by the mean of each metric, then by the weighted mean of these ranks (DoseRAD2026).
+
+    Attributes
+    ----------
+    metrics
+        Names and weights: ``(("plan_mae", 1.0), ("run_time", 2.0))``.
+    missing
+        What a case counts as that has no output, or one that could not be measured; see `MeanThenRank`.
+    given
+        Those of the metrics that are numbers of the whole submission, measured elsewhere. They stand in the table with
+        an empty `case`.
+    exclude
+        Limits beyond which a submission does not compete.
+    tie_breaks
+        Metrics that decide, one after the other, between submissions with equal scores.
+    ties
+        What equal means get, and equal scores that no tie-break tells apart; see `rank_values`.
+    tolerance
+        Values closer than this × the largest one are equal.
+
+    Notes
+    -----
+    score = Σ wⱼ rⱼ / Σ wⱼ, rⱼ the rank by metric j among the submissions that compete: those of teams that are neither
+    disqualified nor beyond a limit. Both are left out first, since a rank that somebody takes who does not compete
+    moves everybody behind it, and may change the winner. Those beyond a limit stay on the board, without a rank and
+    with a note. What only stands beside the teams (benchmarks, organisers) gets the ranks it would have had, and moves
+    nobody.
+
+    The score of a team depends on who else takes part, so scores of two boards do not compare.
+    """
+
+    metrics: tuple[tuple[str, float], ...]
+    missing: Missing
+    given: tuple[str, ...] = ()
+    exclude: tuple[Limit, ...] = ()
+    tie_breaks: tuple[str, ...] = ()
+    ties: Ties = "min"
+    tolerance: float = 1e-9
+
+    def __post_init__(self) -> None:
+        if self.ties not in TIES_IN_WORDS:
+            msg = f"ties are one of {', '.join(TIES_IN_WORDS)}, not {self.ties!r}"
+            raise ValueError(msg)
+        names = [name for name, _ in self.metrics]
+        if not names or len(set(names)) < len(names):
+            msg = f"a weighted rank needs metrics, each of them once, not {names}"
+            raise ValueError(msg)
+        for name, weight in self.metrics:
+            if not 0 < weight < math.inf:
+                msg = f"the weight of {name} is a positive number, not {weight}"
+                raise ValueError(msg)
+        for what, used in (
+            ("given", self.given),
+            ("a limit", tuple(limit.metric for limit in self.exclude)),
+            ("a tie-break", self.tie_breaks),
+        ):
+            if strange := [name for name in used if name not in names]:
+                msg = f"{strange[0]!r} is {what}, but not among the metrics of the rule ({', '.join(names)})"
+                raise ValueError(msg)
+
+    @property
+    def metric(self) -> str:
+        """What the board shows: the weighted mean of the ranks."""
+        return WEIGHTED_RANK.name
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The metrics that it needs of every case."""
+        return tuple(name for name, _ in self.metrics if name not in self.given)
+
+    def check(self) -> None:
+        """Whether every metric can be ranked, and can have the value that a missing case counts as."""
+        for name, _ in self.metrics:
+            MeanThenRank(name, missing=self.missing, ties=self.ties, tolerance=self.tolerance).check()
+
+    def __str__(self) -> str:
+        weighted = ", ".join(name if weight == 1 else f"{name} (×{weight:g})" for name, weight in self.metrics)
+        words = [f"weighted mean of the ranks by {weighted}, lower is better"]
+        words += [f"a submission with {limit} is excluded before ranking" for limit in self.exclude]
+        words += [f"a missing or unusable case {self.missing}", f"equals {TIES_IN_WORDS[self.ties]}"]
+        if self.tie_breaks:
+            order = ", then by ".join(f"{catalogue.get(name).better} {name}" for name in self.tie_breaks)
+            words.append(f"equal scores are decided by {order}")
+        return "; ".join(words)
+
+    def rank(self, scores: pl.DataFrame, *, name: str = "", roles: Mapping[str, Role] | None = None) -> Board:
+        """Rank the submissions of a score table; `roles` as in `MeanThenRank.rank`."""
+        self.check()
+        rows, values = self._values(scores, roles or {})
+        competing = self._competing(rows, values)
+        ranks = self._metric_ranks(rows, values, competing)
+        scored = {team: self._score(found) for team, found in ranks.items()}
+        places, decided = self._places(competing, values, scored)
+        board = [
+            replace(
+                row,
+                score=scored.get(row.submission),
+                rank=places.get(row.submission),
+                components=self._components(values[row.submission], ranks.get(row.submission, {})),
+            )
+            for row in rows
+        ]
+        listed = _in_order([row for row in board if not row.disqualified])
+        return Board(
+            name=name or self.metric,
+            metric=self.metric,
+            rule=str(self),
+            rows=tuple(listed),
+            unlisted=tuple(row for row in board if row.disqualified),
+            notes=(*self._reasons(listed, values), *decided),
+        )
+
+    def _components(self, reached: Values, ranks: Mapping[str, float]) -> tuple[Component, ...]:
+        return tuple(Component(name, reached[name], ranks.get(name)) for name, _ in self.metrics if name in reached)
+
+    def metric_ranks(
+        self, scores: pl.DataFrame, *, roles: Mapping[str, Role] | None = None
+    ) -> dict[str, dict[str, float]]:
+        """Where the score comes from: by submission, its rank by each metric."""
+        self.check()
+        rows, values = self._values(scores, roles or {})
+        return self._metric_ranks(rows, values, self._competing(rows, values))
+
+    def _values(self, scores: pl.DataFrame, roles: Mapping[str, Role]) -> tuple[list[BoardRow], dict[str, Values]]:
+        """A row for every submission, still without score and rank, and what it reached by every metric."""
+        boards = {
+            name: MeanThenRank(name, missing=self.missing, ties=self.ties, tolerance=self.tolerance).rank(
+                scores, roles=roles
+            )
+            for name in self.reads
+        }
+        whole = scores.filter((pl.col("case") == "") & (pl.col("part") == ""))
+        rows: list[BoardRow] = []
+        values: dict[str, Values] = {}
+        for submission in sorted(str(found) for found in scores["submission"].unique()):
+            found = [board[submission] for board in boards.values()] or [
+                BoardRow(submission, None, None, roles.get(submission, "team"), cases=0, missing=0, failed=0)
+            ]
+            reached = {name: board[submission].score for name, board in boards.items()}
+            mine = whole.filter(pl.col("submission") == submission)
+            reached |= {name: _single(mine.filter(pl.col("metric") == name)) for name in self.given}
+            out = any(row.disqualified for row in found)
+            rows.append(replace(found[0], score=None, rank=None, disqualified=out))
+            values[submission] = {name: value for name, value in reached.items() if value is not None}
+        self._refuse_gaps(rows, values)
+        return rows, values
+
+    def _refuse_gaps(self, rows: Sequence[BoardRow], values: Mapping[str, Values]) -> None:
+        for name in self.given:
+            lacking = [
+                row.submission
+                for row in rows
+                if name not in values[row.submission] and row.role == "team" and not row.disqualified
+            ]
+            if lacking:
+                msg = (
+                    f"there is no {name} of {', '.join(lacking[:5])}{' …' if len(lacking) > 5 else ''}; the rule ranks "
+                    f"by it. It is a number of the whole submission that no evaluation measures: add it to the score "
+                    f"tables, in a row with an empty case (`isocenter rank --run-times FILE` does so for run times)"
+                )
+                raise ValueError(msg)
+
+    def _competing(self, rows: Sequence[BoardRow], values: Mapping[str, Values]) -> list[str]:
+        return [
+            row.submission
+            for row in rows
+            if row.role == "team" and not row.disqualified and not self._beyond(values[row.submission])
+        ]
+
+    def _beyond(self, reached: Values) -> list[Limit]:
+        return [limit for limit in self.exclude if limit.metric in reached and limit.excludes(reached[limit.metric])]
+
+    def _metric_ranks(
+        self, rows: Sequence[BoardRow], values: Mapping[str, Values], competing: Sequence[str]
+    ) -> dict[str, dict[str, float]]:
+        """By submission its rank by each metric; of one that only stands beside, the rank it would have had."""
+        ranks: dict[str, dict[str, float]] = {team: {} for team in competing}
+        for name, _ in self.metrics:
+            of_teams = [values[team][name] for team in competing]
+            for team, place in zip(competing, self._ranks(name, of_teams), strict=True):
+                ranks[team][name] = place
+            for row in rows:
+                reached = values[row.submission]
+                if row.role != "team" and not row.disqualified and len(reached) == len(self.metrics):
+                    among = self._ranks(name, [*of_teams, reached[name]])
+                    ranks.setdefault(row.submission, {})[name] = among[-1]
+        return ranks
+
+    def _ranks(self, name: str, values: list[float], *, ties: Ties | None = None) -> list[float]:
+        better = catalogue.get(name).better
+        assert better != "neither"
+        return rank_values(values, better, ties=ties or self.ties, tolerance=self.tolerance)
+
+    def _score(self, ranks: Mapping[str, float]) -> float:
+        total = math.fsum(weight * ranks[name] for name, weight in self.metrics)
+        return total / math.fsum(weight for _, weight in self.metrics)
+
+    def _places(
+        self, competing: Sequence[str], values: Mapping[str, Values], scored: Mapping[str, float]
+    ) -> tuple[dict[str, float], list[str]]:
+        """Final ranks, ties broken, and a note for every tie that was."""
+        keys = [[place] for place in self._ranks(self.metric, [scored[team] for team in competing], ties="dense")]
+        notes = []
+        for name in self.tie_breaks:
+            tied = {key for key, count in Counter(map(tuple, keys)).items() if count > 1}
+            for place, key in zip(
+                self._ranks(name, [values[t][name] for t in competing], ties="dense"), keys, strict=True
+            ):
+                key.append(place if tuple(key) in tied else 0.0)
+            notes += [self._decision(name, key, keys, competing) for key in sorted(tied)]
+        order = {key: float(i) for i, key in enumerate(sorted({tuple(key) for key in keys}))}
+        final = rank_values([order[tuple(key)] for key in keys], "lower", ties=self.ties, tolerance=0.0)
+        return dict(zip(competing, final, strict=True)), [note for note in notes if note]
+
+    def _decision(
+        self, name: str, key: tuple[float, ...], keys: Sequence[Sequence[float]], competing: Sequence[str]
+    ) -> str:
+        """That a tie-break told submissions apart; "" if it did not."""
+        group = [
+            (found[len(key)], team)
+            for found, team in zip(keys, competing, strict=True)
+            if tuple(found[: len(key)]) == key
+        ]
+        if len({place for place, _ in group}) == 1:
+            return ""
+        return f"equal scores of {', '.join(team for _, team in sorted(group))}: in this order by {name}"
+
+    def _reasons(self, listed: Sequence[BoardRow], values: Mapping[str, Values]) -> list[str]:
+        """Why a row on the board has no score or no rank."""
+        notes = []
+        for row in listed:
+            reached = values[row.submission]
+            for limit in self._beyond(reached) if row.role == "team" else ():
+                metric = catalogue.get(limit.metric)
+                found = f"{reached[limit.metric]:.6g} {metric.unit}".strip()
+                notes.append(f"{row.submission} is excluded: {limit.metric} {found}, the limit is {limit}")
+            if row.role != "team" and (lacking := [name for name, _ in self.metrics if name not in reached]):
+                notes.append(f"{row.submission} has no score: there is no {', '.join(lacking)} of it")
+        return notes
+
+
+def _single(rows: pl.DataFrame) -> float | None:
+    return rows["value"][0] if rows.height else None
+
+
+def _in_order(rows: Sequence[BoardRow]) -> list[BoardRow]:
+    """Rows by rank, between them where its score puts it what only stands beside, and last what has no score."""
+    listed = sorted((row for row in rows if row.rank is not None), key=lambda row: (row.rank or 0.0, row.submission))
+    rest = sorted((row for row in rows if row.rank is None), key=lambda row: (_cost(row), row.submission))
+    for row in rest:
+        at = next((i for i, other in enumerate(listed) if _cost(other) > _cost(row)), len(listed))
+        listed.insert(at, row)
+    return listed
+
+
+def _cost(row: BoardRow) -> float:
+    return math.inf if row.score is None else row.score
