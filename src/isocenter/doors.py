@@ -179,7 +179,9 @@ def means_in_brackets(challenge: str | Challenge, scores: pl.DataFrame) -> dict[
             values = [stand_in if value.get(case) is None else value[case] for case in weights]
             if all(number is not None and math.isfinite(number) for number in values):
                 mean, error = mean_and_error(values, weights.values())
-                found.setdefault(rule.metric, {})[team] = in_brackets(mean, error)
+                # A single case has no error, which would say how many digits are worth printing.
+                shown = f"{metric.show(mean)}(–)" if math.isnan(error) else in_brackets(mean, error)
+                found.setdefault(rule.metric, {})[team] = shown
     return found
 
 

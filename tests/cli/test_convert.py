@@ -30,6 +30,7 @@ def test_a_file_that_cannot_be_converted_is_named_and_the_exit_code_is_1(tmp_pat
     code, text = run("to-nifti", tmp_path / "in", "--out", tmp_path / "out")
     assert code == 1
     assert "dose.csv: how large its voxels are is not known" in text
+    assert "0 of 1 files converted.\n" in text
 
 
 def test_a_folder_of_nothing_and_an_output_into_the_input(tmp_path: Path) -> None:

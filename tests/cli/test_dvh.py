@@ -184,6 +184,16 @@ def test_csv_has_all_digits(study: Path, tmp_path: Path) -> None:
     assert table["Volume[cc]"].to_list() == pytest.approx([0.256, 0.064], abs=1e-15)
 
 
+def test_names_in_csv_are_no_formulas(make: Any, tmp_path: Path) -> None:
+    make.dose(STORED, **DOSE)
+    names = ['=HYPERLINK("x")', "+1", "-1", "@SUM(A1)", "PTV-=1", "'quoted"]
+    make.structures({name: square(0, 4) for name in names})
+    assert run(make.folder, "--csv", tmp_path / "dvh.csv").exit_code == 0
+    written = pl.read_csv(tmp_path / "dvh.csv")["structure"].to_list()
+    assert written == ['\'=HYPERLINK("x")', "'+1", "'-1", "'@SUM(A1)", "PTV-=1", "'quoted"]
+    assert [row["structure"] for row in data(make.folder)["structures"]] == names
+
+
 def test_html_and_svg_are_complete_and_escaped(make: Any, tmp_path: Path) -> None:
     make.dose(STORED, **DOSE)
     make.structures({"<script>alert(1)</script>": square(0, 4), "PTV": square(12, 20)})
@@ -224,6 +234,39 @@ def test_a_structure_that_cannot_be_painted_costs_only_itself(make: Any) -> None
     assert result.exit_code == 1
     assert "Not shown: 'Tilted': a contour around" in result.stdout
     assert "42.50" in result.stdout
+
+
+def test_a_contour_that_cannot_be_read_costs_only_its_structure(make: Any) -> None:
+    make.dose(STORED, **DOSE)
+    cord = square(0, 4)
+    cord[0][2, 0] = 3.75
+    path = make.structures({"Cord": cord, "PTV": square(12, 20)})
+    path.write_bytes(path.read_bytes().replace(b"3.75", b"3x75"))
+    result = run(make.folder)
+    assert result.exit_code == 1
+    assert "Not shown: 'Cord': ContourData has the value '3x75', which is no number" in result.stdout
+    assert "Without a closed contour" not in result.stdout
+    assert "42.50" in result.stdout
+
+
+def test_a_file_that_cannot_be_read_is_named_when_something_is_missing(study: Path) -> None:
+    whole = (study / "structures.dcm").read_bytes()
+    (study / "structures.dcm").write_bytes(whole[:150])
+    result = run(study)
+    assert result.exit_code == 1
+    assert "holds no structure set; perhaps it is what could not be read: structures.dcm:" in result.stderr
+    (study / "structures.dcm").write_bytes(whole)
+    (study / "dose.dcm").write_bytes(b"")
+    result = run(study)
+    assert result.exit_code == 1
+    assert "holds no dose; perhaps it is what could not be read: dose.dcm:" in result.stderr
+
+
+def test_a_relative_dose_is_refused_in_words_of_the_command(study: Path, make: Any) -> None:
+    make.dose(STORED, DoseUnits="RELATIVE", **DOSE)
+    result = run(study)
+    assert result.exit_code == 1
+    assert "DoseUnits is RELATIVE; GY was expected. Export the dose in gray" in result.stderr
 
 
 def test_a_structure_in_another_frame_of_reference_is_not_shown(make: Any) -> None:

@@ -264,6 +264,28 @@ def test_a_ray_needs_two_different_points() -> None:
         photon_direction(math.nan)
 
 
+@pytest.mark.parametrize(
+    "value",
+    [10**400, -(10**400), math.inf, math.nan, True, "0", None, [0.0], 1e308],
+    ids=lambda value: repr(value)[:8],
+)
+def test_a_direction_is_made_of_finite_numbers(value: Any) -> None:
+    for ends in (([0, 0, 0], [value, 1, 0]), ([-1e308, 0, value], [value, 1, 0]), (value, [0, 1, 0])):
+        with pytest.raises(ValueError, match="a ray goes from one point of three finite coordinates") as caught:
+            proton_direction(*ends)
+        assert len(str(caught.value)) < 300
+    if value != 1e308:
+        with pytest.raises(ValueError, match="finite number of degrees") as caught:
+            photon_direction(value)
+        assert len(str(caught.value)) < 150
+
+
+def test_a_direction_may_be_of_numpy_numbers() -> None:
+    ends: Any = np.array([0, -1000, 5]), np.array([0, 0, 5], np.float32)
+    angle: Any = np.float32(0)
+    assert proton_direction(*ends) == photon_direction(angle) == (0.0, 1.0, 0.0)
+
+
 def test_doses_of_different_shapes_are_not_compared() -> None:
     first, second = np.ones((3, 3, 3)), np.ones((3, 3, 1))
     for metric in (beam_mae, idd_distance_z, curve_distance):

@@ -290,8 +290,44 @@ def test_gamma_is_capped_or_searched_to_the_end() -> None:
     assert gamma(reference, evaluation, **rule).max() == 2.0
     np.testing.assert_allclose(gamma(reference, evaluation, max_gamma=math.inf, **rule), 5.0, rtol=1e-12)
     np.testing.assert_allclose(gamma(reference, evaluation, max_gamma=9, **rule), 5.0, rtol=1e-12)
-    # A search that ends before the first sphere still compares the point itself.
-    assert gamma(reference, evaluation, max_gamma=0.01, **rule).max() == 0.01
+    for sampler in ("shells", "exact"):
+        found = gamma(reference, evaluation, max_gamma=1e300, sampler=sampler, **rule)
+        np.testing.assert_allclose(found, 5.0, rtol=1e-6)
+    many = gamma_many(reference, evaluation, spacing=1.0, criteria=[(1, 1), (1, 2)], max_gamma=1e300)
+    np.testing.assert_allclose(many[1, 1].map, 5.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"distance_mm": 1e-9, "max_gamma": math.inf},
+        {"distance_mm": 0.01, "max_gamma": math.inf},
+        {"distance_mm": 0.01, "max_gamma": 1e300},
+        {"distance_mm": 1, "max_gamma": 3, "interpolation_steps": 1000},
+    ],
+)
+def test_a_search_without_end_is_refused_and_the_exact_one_has_an_end(arguments: dict[str, Any]) -> None:
+    reference = np.random.default_rng(0).uniform(10, 20, (4, 4, 4))
+    rule: dict[str, Any] = {"spacing": 20.0, "dose_percent": 1} | arguments
+    words = r"look at \d\.\de\+\d+ (samples|spheres) .*; lower max_gamma or .*sampler='exact'"
+    with pytest.raises(ValueError, match=words):
+        gamma(reference, reference + 5, **rule)
+    assert gamma(reference, reference + 5, sampler="exact", **rule).min() > 1
+    # Nothing to search for, however far it may be: as many samples as fit one table.
+    if arguments["distance_mm"] > 1e-6:
+        assert gamma(reference, reference, **rule).max() == 0
+
+
+@pytest.mark.parametrize("wrong", ["normalization", "keep_map", "criterion"])
+def test_a_keyword_that_nobody_knows_is_refused_by_name(wrong: str) -> None:
+    sound: dict[str, Any] = {"spacing": 1.0, "dose_percent": 1, "distance_mm": 1, "local": False}
+    calls: list[Any] = [gamma] if wrong == "keep_map" else [gamma, gamma_pass_rate, gamma_analysis]
+    for call in calls:
+        with pytest.raises(TypeError, match=f"keyword '{wrong}'; .* mask, normalisation, cutoff_of"):
+            call(LINE, LINE, **sound, **{wrong: 3.0})
+    many: Any = gamma_many
+    with pytest.raises(TypeError, match=f"keyword '{wrong}'"):
+        many(LINE, LINE, spacing=1.0, criteria=[(1, 1)], **{wrong: 3.0})
 
 
 def test_the_result_says_by_which_convention_it_was_made() -> None:
@@ -339,8 +375,14 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"dose_percent": 0}, "dose_percent must be positive"),
     ({"distance_mm": -1}, "distance_mm must be positive"),
     ({"distance_mm": math.inf}, "distance_mm must be positive and finite"),
-    ({"max_gamma": 0}, "max_gamma must be positive"),
-    ({"max_gamma": math.nan}, "max_gamma must be positive"),
+    ({"max_gamma": 0}, "max_gamma must be more than 1"),
+    ({"max_gamma": 1}, "max_gamma must be more than 1, or every point of a map would pass, not 1"),
+    ({"max_gamma": math.nan}, "max_gamma must be more than 1"),
+    ({"reference": np.ma.masked_greater(LINE, 1.5)}, "reference is a masked array"),
+    ({"evaluation": np.ma.masked_array(LINE)}, "evaluation is a masked array"),
+    ({"mask": np.ma.masked_array(LINE > 1)}, "mask is a masked array"),
+    ({"prescription": 2.0}, "prescription is only for cutoff_of='prescription', not for 'max'"),
+    ({"prescription": 2.0, "cutoff_of": 1.0}, "prescription is only for cutoff_of='prescription', not for 1.0"),
     ({"cutoff_percent": -1}, "cutoff_percent must be 0 or more"),
     ({"cutoff_of": "prescription"}, "needs prescription"),
     ({"cutoff_of": "median"}, "or a dose in Gy, not 'median'"),
@@ -350,7 +392,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"sampler": "lattice"}, "shells, exact, not 'lattice'"),
     ({"uncovered": "ignore"}, "leave-out, fail, not 'ignore'"),
     ({"interpolation_steps": 0}, "interpolation_steps must be positive"),
-    ({"threads": 0}, "threads must be at least 1"),
+    ({"threads": 0}, "threads must be a whole number of at least 1"),
+    ({"threads": 1.5}, "threads must be a whole number of at least 1, or None for all cores, not 1.5"),
     ({"mask": np.ones(5)}, "booleans on the reference grid"),
     ({"mask": np.ones(4, bool)}, "booleans on the reference grid"),
 ]
@@ -367,5 +410,9 @@ def test_impossible_questions_are_refused(arguments: dict[str, Any], words: str)
 def test_no_criteria_are_no_question() -> None:
     with pytest.raises(ValueError, match="at least one"):
         gamma_many(LINE, LINE, spacing=1.0, criteria=[])
+    wrong: Any
+    for wrong in ((1,), (1, 2, 3), 3):
+        with pytest.raises(ValueError, match="criteria must be pairs of percent and mm, not "):
+            gamma_many(LINE, LINE, spacing=1.0, criteria=[(1, 1), wrong])
     with pytest.raises(ValueError, match="distance_mm must be positive"):
         gamma_many(LINE, LINE, spacing=1.0, criteria=[(1, 1), (1, 0)])

@@ -87,6 +87,20 @@ def test_other_shapes_have_no_place_in_the_format(tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "dose.csv").exists()
 
 
+def test_a_structure_is_a_mask_whatever_type_it_is_stored_in(tmp_path: Path) -> None:
+    grid = Grid((128,) * 3, spacing=(5.422, 5.422, 2.5))
+    mask = np.zeros(grid.shape, np.float32)
+    mask[3, 4, 5:7] = 1.0
+    (tmp_path / "in" / "pt_1").mkdir(parents=True)
+    write(Volume(mask, grid), tmp_path / "in" / "pt_1" / "Brainstem.nii.gz")
+    write(Volume(7 * mask, grid), tmp_path / "in" / "pt_1" / "PTV70.nii.gz")
+    found = {c.source: c.problem for c in nifti_to_openkbp(tmp_path / "in", tmp_path / "out")}
+    assert found["pt_1/Brainstem.nii.gz"] == ""
+    assert read_mask(tmp_path / "out" / "pt_1" / "Brainstem.csv").dense().sum() == 2
+    assert found["pt_1/PTV70.nii.gz"] == "holds values from 0 to 7; PTV70 is a mask of 0 and 1"
+    assert np.loadtxt(tmp_path / "out" / "pt_1" / "voxel_dimensions.csv").tolist() == [5.422, 5.422, 2.5]
+
+
 def test_single_precision_is_written_with_its_own_digits(tmp_path: Path) -> None:
     array = np.zeros((128,) * 3, np.float32)
     array[0, 0, 1] = 0.1

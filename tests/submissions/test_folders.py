@@ -107,3 +107,13 @@ def test_a_folder_has_no_bytes_of_its_own(tmp_path: Path) -> None:
     folder = match(list_files(write(tmp_path, "a/1.txt")), SPECS, cases=["a"]).files["a"]["beams"]
     with pytest.raises(IsADirectoryError):
         folder.open()
+
+
+def test_a_listing_knows_its_folders_and_the_empty_ones_too(tmp_path: Path) -> None:
+    write(tmp_path / "x", "a/deep/1.txt")
+    (tmp_path / "x" / "empty").mkdir()
+    assert sorted(list_files(tmp_path / "x").folders) == ["a", "a/deep", "empty"]
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.mkdir("empty")
+        archive.writestr("a/deep/1.txt", "x")
+    assert sorted(list_files(tmp_path / "x.zip").folders) == ["a", "a/deep", "empty"]

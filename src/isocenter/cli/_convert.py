@@ -74,5 +74,6 @@ def _tell(found: Iterable[Conversion], source: Path, out: Path, *, as_json: bool
     else:
         for conversion in lost:
             typer.echo(f"{conversion.source}: {conversion.problem}", err=True)
-        typer.echo(f"{len(done) - len(lost)} of {len(done)} files converted. Written to {out}")
+        where = f" Written to {out}" if len(lost) < len(done) else ""
+        typer.echo(f"{len(done) - len(lost)} of {len(done)} files converted.{where}")
     raise typer.Exit(1 if lost else 0)

@@ -23,6 +23,8 @@ _REQUESTS = "Volume[cc] Min[Gy] Mean[Gy] Max[Gy] D98%[Gy] D95%[Gy] D50%[Gy] D2%[
 _OF_PRESCRIPTION = "V95%[%]"
 # A target whose median dose is this far from the prescription is more likely in other units, or of one fraction.
 _PLAUSIBLE = (0.5, 1.5)
+# What a spreadsheet takes for the start of a formula; some look past blanks.
+_FORMULA = r"^\s*[=+\-@]"
 
 
 def dvh(
@@ -58,7 +60,14 @@ def dvh(
     irregular: Annotated[
         str, typer.Option(help="What to do with dose planes at unequal distances: refuse or resample.")
     ] = "refuse",
-    csv: Annotated[Path | None, typer.Option(help="Where to write the table (CSV).", dir_okay=False)] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where to write the table (CSV). "
+            "Names that a spreadsheet would take for formulas get a ' before them.",
+            dir_okay=False,
+        ),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Where to draw the curves: .html or .svg.", dir_okay=False)] = None,
     as_json: Json = False,
 ) -> None:
@@ -109,7 +118,7 @@ def dvh(
         raise typer.Exit(1) from None
     found.notes = [f"Read by the rule {rule}. {found.prescribed}", *found.notes, *_implausible(found)]
     if csv is not None:
-        atomic.write_text(rows.write_csv(), csv)
+        atomic.write_text(_without_formulas(rows).write_csv(), csv)
     if out is not None:
         atomic.write_text(_picture(found, rows, as_page=out.suffix == ".html"), out)
     if as_json:
@@ -164,6 +173,14 @@ def _heading(column: str) -> str:
 
 def _cells(row: Sequence[object]) -> list[str]:
     return ["–" if cell is None else f"{cell:.2f}" if isinstance(cell, float) else str(cell) for cell in row]
+
+
+def _without_formulas(rows: pl.DataFrame) -> pl.DataFrame:
+    """The table for a spreadsheet, which would run a structure called "=…"; others chose the names."""
+    import polars as pl
+
+    name = pl.col("structure")
+    return rows.with_columns(pl.when(name.str.contains(_FORMULA)).then("'" + name).otherwise(name).alias("structure"))
 
 
 def _picture(found: Found, rows: pl.DataFrame, *, as_page: bool) -> str:

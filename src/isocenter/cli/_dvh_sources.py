@@ -51,14 +51,14 @@ def from_study(path: Path, which: Which, wanted: Sequence[str]) -> Found:
         raise dicom.DicomError(msg)
     dose = dicom.read_dose(matched.dose.file, irregular=which.irregular)
     drawn = dicom.read_structures(matched.structures.file)
-    rois = [_named(drawn, name) for name in wanted] or [roi for roi in drawn if roi.contours]
+    rois = [_named(drawn, name) for name in wanted] or [roi for roi in drawn if roi.contours or roi.problem]
     found = Found(printable(study.name))
     found.notes.append(printable(f"Dose: {matched.dose}. Structures: {matched.structures}."))
     if matched.plan is not None and (levels := matched.plan.prescriptions):
         found.prescription = levels[0]
         told = f", the highest of {', '.join(f'{level:g}' for level in levels)}" if len(levels) > 1 else ""
         found.prescribed = printable(f"Prescription {levels[0]:g} Gy{told}, from {matched.plan.name}.")
-    if not wanted and (empty := [roi.label for roi in drawn if not roi.contours]):
+    if not wanted and (empty := [roi.label for roi in drawn if not (roi.contours or roi.problem)]):
         found.notes.append(printable(f"Without a closed contour, not shown: {', '.join(empty)}."))
     if matched.dose.type == "EFFECTIVE":
         found.notes.append("The dose is biologically effective, not physical.")

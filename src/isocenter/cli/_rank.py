@@ -58,7 +58,8 @@ def rank(
     try:
         result = isocenter.rank(which, by_team, board=board, organisers=organiser or (), benchmarks=benchmark or ())
     except ValueError as error:
-        typer.echo(str(error), err=True)
+        for text in (*remarks, str(error)):
+            typer.echo(text, err=True)
         raise typer.Exit(1) from None
     if out is not None:
         atomic.write_text(result.to_json(), out)

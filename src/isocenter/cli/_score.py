@@ -67,7 +67,8 @@ def score(
             typer.echo(f"\n{count_problems(refusal.problems)}. What to do about each: {HELP_PAGE}")
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
-        typer.echo(f"\nStopped. Finished cases are kept in {journal}; the same command continues.", err=True)
+        kept = f"Finished cases are kept in {journal}; the same command continues." if journal.exists() else ""
+        typer.echo(f"\nStopped. {kept}".rstrip(), err=True)
         raise typer.Exit(130) from None
     finally:
         if pool is not None:

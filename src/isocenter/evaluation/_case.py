@@ -16,7 +16,7 @@ from isocenter.evaluation._cohort import CohortCase
 from isocenter.evaluation._depict import DosePicture
 from isocenter.metrics import catalogue
 from isocenter.submissions import GridPolicy, Problem
-from isocenter.volumes import File, digest
+from isocenter.volumes import File, VolumeError, digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ def _explain(error: Exception, *, always_where: bool = False) -> str:
     """The reason of a failure; of an unforeseen one also its place, for whoever wrote the code."""
     if isinstance(error, OSError) and error.strerror:
         return f"cannot be read: {error.strerror}"  # without the path, which is nobody's business
-    if isinstance(error, ValueError | OSError) and not always_where:
+    if isinstance(error, VolumeError | OutputError) or (isinstance(error, ValueError | OSError) and not always_where):
         return str(error)
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} ({Path(place.filename).name}, line {place.lineno})"

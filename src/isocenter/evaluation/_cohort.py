@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from isocenter.evaluation._challenge import Challenge
-from isocenter.submissions import FileSpec, Listing, Problem, is_folder, list_files, match, report
+from isocenter.submissions import FileSpec, Listing, Problem, is_folder, is_junk, list_files, match, report
 from isocenter.volumes import File, Grid, VolumeError, read_header, suffix_of
 
 MANIFEST = "cases.csv"
@@ -61,6 +61,7 @@ def open_cohort(challenge: Challenge, path: str | os.PathLike[str]) -> Cohort:
     if not names:
         expected = ", ".join(spec.name("<case>", (*spec.suffixes, "/")[0]) for spec in challenge.reference.values())
         problems.append(Problem("refused", f"holds no case; expected files named {expected}", file=listing.name))
+    problems += _not_cases(listing, next(iter(challenge.reference.values())), names)
     found = match(listing, challenge.reference, cases=names)
     problems += [p for p in (*listing.problems, *found.problems) if p.severity in ("refused", "unusable", "missing")]
     cases = []
@@ -101,6 +102,36 @@ def _case_names(listing: Listing, specs: Mapping[str, FileSpec]) -> list[str]:
             matches = [pattern.fullmatch(entry.name) for entry in listing.entries]
         names |= {found[1] for found in matches if found and not found[1].startswith(".")}
     return sorted(names)
+
+
+def _not_cases(listing: Listing, spec: FileSpec, names: list[str]) -> list[Problem]:
+    """What lies among the folders of cases and is none: a patient whose files got lost must not vanish."""
+    if not is_folder(spec):
+        return []
+    places = {spec.name(name, ""): name for name in names}
+    level = {
+        folder.removesuffix(place)
+        for folder in listing.folders
+        for place in places
+        if folder == place or folder.endswith(f"/{place}")
+    }
+    strangers = [
+        (folder, "a folder without any file of a case; mend it, or remove it")
+        for folder in listing.folders
+        if any(folder.startswith(above) and "/" not in (name := folder.removeprefix(above)) for above in level)
+        and name not in places
+    ]
+    strangers += [
+        (entry.name, "a file where the folder of a case was expected")
+        for entry in listing.entries
+        if any(entry.name.startswith(above) and "/" not in entry.name.removeprefix(above) for above in level)
+        and "." not in entry.name.rpartition("/")[2]
+    ]
+    return [
+        Problem("refused", text, file=file)
+        for file, text in strangers
+        if not is_junk(file) and not file.rpartition("/")[2].startswith(".")
+    ]
 
 
 def _manifest(listing: Listing) -> tuple[dict[str, float] | None, list[Problem]]:

@@ -14,7 +14,9 @@ those of every coplanar plan do.
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,8 +73,8 @@ def masked_mae(reference: Dose, prediction: Dose, *, largest: float) -> float:
 
 def photon_direction(gantry_degrees: float) -> Direction:
     """Where a photon beam goes, in patient coordinates (LPS): (−sin g, cos g, 0); at 0° from front to back."""
-    if not math.isfinite(gantry_degrees):
-        msg = f"a gantry angle is a finite number of degrees, not {gantry_degrees}"
+    if not _is_finite(gantry_degrees):
+        msg = f"a gantry angle is a finite number of degrees, not {reprlib.repr(gantry_degrees)}"
         raise ValueError(msg)
     angle = math.radians(gantry_degrees)
     return -math.sin(angle), math.cos(angle), 0.0
@@ -80,13 +82,31 @@ def photon_direction(gantry_degrees: float) -> Direction:
 
 def proton_direction(source: Sequence[float], target: Sequence[float]) -> Direction:
     """Where a pencil beam goes: the unit vector from its source to its target, both in mm."""
-    way = np.asarray(target, dtype=float) - np.asarray(source, dtype=float)
-    length = float(np.linalg.norm(way)) if way.shape == (3,) else math.nan
+    length = math.nan
+    if _is_point(source) and _is_point(target):
+        with np.errstate(over="ignore", invalid="ignore"):
+            way = np.asarray(target, dtype=float) - np.asarray(source, dtype=float)
+            length = float(np.linalg.norm(way))
     if not 0 < length < math.inf:
-        msg = f"a ray goes from one point of three coordinates to another, not from {source} to {target}"
+        ends = f"from {reprlib.repr(source)} to {reprlib.repr(target)}"
+        msg = f"a ray goes from one point of three finite coordinates to another, not {ends}"
         raise ValueError(msg)
     x, y, z = (way / length).tolist()
     return x, y, z
+
+
+def _is_point(value: object) -> bool:
+    return isinstance(value, Sequence | np.ndarray) and len(value) == 3 and all(_is_finite(x) for x in value)
+
+
+def _is_finite(value: object) -> bool:
+    """Whether it is a number that a float can hold; a truth value is none."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def integrated_depth_dose(

@@ -73,6 +73,15 @@ class Doses:
             )
         )
 
+    def gap(self) -> float:
+        """How far the reference grid reaches beyond the evaluation grid, at most, mm."""
+        return math.hypot(
+            *(
+                max(e[0] - r[0], r[-1] - e[-1], 0.0)
+                for r, e in zip(self.reference_axes[: self.dimensions], self.evaluation_axes, strict=False)
+            )
+        )
+
 
 def _step(axis: Floats) -> float:
     """The step of a regular axis, or 0."""
@@ -150,6 +159,9 @@ def prepare(
 
 
 def _dose(array: ArrayLike, name: str) -> NDArray[Any]:
+    if np.ma.isMaskedArray(array):
+        msg = f"the {name} is a masked array, whose mask would be ignored; fill it, and choose points with mask"
+        raise ValueError(msg)
     dose = np.asarray(array)
     if dose.dtype.kind not in "fiu":
         msg = f"the {name} must be an array of numbers, not of {dose.dtype}"

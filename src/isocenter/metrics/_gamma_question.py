@@ -61,6 +61,7 @@ class Question:
         options: GammaOptions,
     ) -> Question:
         """Check all keywords but the criterion."""
+        check_keywords(options)
         sampler = options.get("sampler", "shells")
         uncovered = options.get("uncovered", "leave-out")
         for name, value, allowed in (
@@ -71,11 +72,10 @@ class Question:
                 msg = f"{name} must be one of {', '.join(allowed)}, not {value!r}"
                 raise ValueError(msg)
         steps = _positive("interpolation_steps", options.get("interpolation_steps", 10))
-        max_gamma = _positive("max_gamma", max_gamma, finite=False)
-        threads = options.get("threads")
-        if threads is not None and threads < 1:
-            msg = f"threads must be at least 1, or None for all cores, not {threads}"
+        if not max_gamma > 1:
+            msg = f"max_gamma must be more than 1, or every point of a map would pass, not {max_gamma}"
             raise ValueError(msg)
+        threads = _threads(options.get("threads"))
         doses = prepare(
             reference,
             evaluation,
@@ -115,13 +115,13 @@ class Question:
             cutoff=cutoff,
             sampler=sampler,
             interpolation_steps=None if sampler == "exact" else steps,
-            max_gamma=max_gamma,
+            max_gamma=float(max_gamma),
             search_mm=math.inf,
             uncovered=uncovered,
             masked=mask is not None,
             thresholds=1,
         )
-        return cls(doses, wanted, undefined, convention, threads or searching.available_threads())
+        return cls(doses, wanted, undefined, convention, threads)
 
     def together(self, thresholds: int, *, furthest: float) -> Question:
         """The same question for several criteria, all searched as far as the widest."""
@@ -145,7 +145,8 @@ class Question:
         """The result for one criterion, and the largest gamma (not capped, infinite if a point was not reached)."""
         shared = self.furthest_mm is not None
         limit = (self.furthest_mm or distance_mm) * self.convention.max_gamma
-        cap = (limit / distance_mm) ** 2 if shared else self.convention.max_gamma**2
+        widest = limit / distance_mm if shared else self.convention.max_gamma
+        cap = widest * widest  # where ** would overflow, a product is infinite
         # Criteria that share their spheres need the whole map: it says where the next ones go on.
         passing = not keep_map and not shared
         criterion = searching.Criterion(dose_percent, distance_mm, self.convention.normalisation or 0.0)
@@ -172,14 +173,47 @@ class Question:
         return result, largest
 
 
+def check_keywords(options: GammaOptions) -> None:
+    """Refuse keywords that nobody would look at."""
+    known = GammaOptions.__annotations__
+    if unknown := [name for name in options if name not in known]:
+        msg = f"no gamma keyword {', '.join(map(repr, unknown))}; besides those it names there are {', '.join(known)}"
+        raise TypeError(msg)
+
+
 def criterion(dose_percent: float, distance_mm: float) -> tuple[float, float]:
     """A checked criterion."""
     return _positive("dose_percent", dose_percent), _positive("distance_mm", distance_mm)
 
 
-def _positive(name: str, value: float, *, finite: bool = True) -> float:
-    if not value > 0 or (finite and not math.isfinite(value)):
-        msg = f"{name} must be positive{' and finite' if finite else ''}, not {value}"
+def pairs_of(criteria: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Checked criteria."""
+    pairs = []
+    for pair in criteria:
+        try:
+            percent, distance = pair
+        except (TypeError, ValueError):
+            msg = f"criteria must be pairs of percent and mm, not {pair!r}"
+            raise ValueError(msg) from None
+        pairs.append(criterion(percent, distance))
+    if not pairs:
+        msg = "criteria must be pairs of percent and mm, and at least one"
+        raise ValueError(msg)
+    return pairs
+
+
+def _threads(threads: Any) -> int:
+    if threads is None:
+        return searching.available_threads()
+    if not isinstance(threads, int | np.integer) or threads < 1:
+        msg = f"threads must be a whole number of at least 1, or None for all cores, not {threads!r}"
+        raise ValueError(msg)
+    return int(threads)
+
+
+def _positive(name: str, value: float) -> float:
+    if not value > 0 or not math.isfinite(value):
+        msg = f"{name} must be positive and finite, not {value}"
         raise ValueError(msg)
     return float(value)
 
@@ -188,6 +222,9 @@ def _cutoff_base(
     cutoff_of: CutoffBase | float, maximum: float, hundred: float, prescription: float | None
 ) -> tuple[float, str]:
     """The dose of which the cutoff is a percentage, Gy, and what it is called."""
+    if prescription is not None and cutoff_of != "prescription":
+        msg = f"prescription is only for cutoff_of='prescription', not for {cutoff_of!r}"
+        raise ValueError(msg)
     if cutoff_of == "max":
         return maximum, f"the reference maximum, {maximum:g} Gy"
     if cutoff_of == "normalisation":
@@ -206,6 +243,9 @@ def _cutoff_base(
 
 
 def _mask(mask: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.bool_]:
+    if np.ma.isMaskedArray(mask):
+        msg = "mask is a masked array, whose own mask would be ignored; fill it"
+        raise ValueError(msg)
     array = np.asarray(mask)
     if array.dtype != np.bool_ or array.shape != shape:
         msg = f"mask must be booleans on the reference grid, {shape}, not {array.dtype} of shape {array.shape}"

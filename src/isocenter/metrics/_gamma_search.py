@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -118,8 +119,12 @@ def sampled(
             )  # fmt: skip
             _run(kernel, squares, arguments, threads)
             # The next table is further away, and perhaps nobody needs it.
-            if squares.max(initial=0.0) <= max(enough, (table.furthest / criterion.distance_mm) ** 2):
+            worst = float(squares.max(initial=0.0))
+            if worst <= max(enough, (table.furthest / criterion.distance_mm) ** 2):
                 break
+            # No sphere is needed beyond the largest gamma so far; a point without one must first reach the grid.
+            reach = math.sqrt(min(worst, cap)) * criterion.distance_mm
+            part.check(reach if worst < math.inf else min(reach, doses.gap()), doses.dimensions)
 
     if passing:
         look(search.within(criterion.distance_mm), min(cap, _NEARLY), PASSED)

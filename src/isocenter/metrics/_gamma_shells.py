@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,9 @@ Floats = NDArray[np.float64]
 
 # Points of one table. Larger searches are made of several tables, one after the other, so memory stays as it is.
 _ROOM = 400_000
+# Samples per point beyond which a search would not end in anybody's lifetime, and spheres whose listing would not.
+_SAMPLES = 5e8
+_SPHERES = 2_000_000
 # Cosines of right angles are not quite zero. Offsets this close to a node, in steps of the grid, are on it.
 _ON_NODE = 1e-12
 
@@ -40,6 +44,25 @@ class Search:
         count = sum(radius <= distance_mm for radius in self.radii)
         return Search(self.radii[count:], self.steps[count:])
 
+    def check(self, reach: float, dimensions: int) -> None:
+        """Refuse to search as far as `reach`, mm, if that takes more samples than anybody has time for."""
+        radii, steps = np.array(self.radii), np.array(self.steps)
+        near = radii <= reach
+        samples = float(_amount(radii[near], steps[near], dimensions).sum())
+        if samples > _SAMPLES:
+            _refuse(f"{samples:.1e} samples per point on spheres of up to {radii[near].max():.3g} mm")
+
+
+def _amount(radii: Floats, steps: Floats, dimensions: int) -> Floats:
+    """About how many samples the spheres have."""
+    density = (0.0, 2 * math.pi, 4 * math.pi)[dimensions - 1]
+    return np.asarray(density * (radii / steps) ** (dimensions - 1) + 2)
+
+
+def _refuse(what: str) -> NoReturn:
+    msg = f"gamma would look at {what}; lower max_gamma or interpolation_steps, or use sampler='exact'"
+    raise ValueError(msg)
+
 
 def plan(
     distances_mm: tuple[float, ...], *, fraction: float, max_gamma: float, finished: tuple[float, ...], furthest: float
@@ -60,6 +83,11 @@ def plan(
         Where to stop if `max_gamma` sets no limit, mm.
     """
     limit = min(distances_mm[-1] * max_gamma, furthest)
+    # As far as the smallest distance is searched for in equal steps, from there on in growing ones.
+    equal = min(limit, distances_mm[0] * max_gamma)
+    spheres = fraction * (equal / distances_mm[0] + (max_gamma * math.log(limit / equal) if limit > equal else 0.0))
+    if spheres > _SPHERES:
+        _refuse(f"{spheres:.1e} spheres around each point")
     forced = list(distances_mm)
     radius, step = 0.0, distances_mm[0] / fraction
     radii, steps = [], []
@@ -141,12 +169,7 @@ def tables(search: Search, dimensions: int, cell: tuple[float, float, float] | N
     cell
         Edges of the evaluation's cells, mm, for reference points that lie on its nodes; None for any other grid.
     """
-    density = (0.0, 2 * math.pi, 4 * math.pi)[dimensions - 1]
-    amount = sum(
-        density * (radius / step) ** (dimensions - 1) + 2
-        for radius, step in zip(search.radii, search.steps, strict=True)
-    )
-    if amount <= _ROOM:
+    if _amount(np.array(search.radii), np.array(search.steps), dimensions).sum() <= _ROOM:
         yield from _small_tables(search, dimensions, cell)
     else:
         yield from _make_tables(search, dimensions, cell)

@@ -29,6 +29,10 @@ from isocenter.volumes.sparse import (
 _DIMENSIONS = "voxel_dimensions.csv"
 _POSSIBLE = "possible_dose_mask"
 _NUMBERS = ("dose", "ct")
+_MASKS = {
+    _POSSIBLE, "Brainstem", "SpinalCord", "RightParotid", "LeftParotid", "Esophagus", "Larynx", "Mandible",
+    "PTV56", "PTV63", "PTV70",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +88,16 @@ def nifti_to_openkbp(source: str | os.PathLike[str], out: str | os.PathLike[str]
             volume = read(path)
             _refuse_other_shapes(volume)
             target.parent.mkdir(parents=True, exist_ok=True)
-            if stem not in _NUMBERS and volume.array.dtype.kind in "bui" and volume.array.max() <= 1:
+            binary = bool(np.isin(volume.array, (0, 1)).all())
+            if stem in _MASKS and not binary:
+                msg = f"holds values from {volume.array.min():g} to {volume.array.max():g}; {stem} is a mask of 0 and 1"
+                raise VolumeError(msg)
+            if stem in _MASKS or (binary and stem not in _NUMBERS and volume.array.dtype.kind in "bui"):
                 write_mask(target, volume.array > 0)
             else:
                 write_sparse(target, _numbers(volume), where=_possible(path) if stem == "dose" else None)
             if path.parent != source or stem in _NUMBERS:
-                write_voxel_dimensions(target.with_name(_DIMENSIONS), volume.grid.spacing)
+                write_voxel_dimensions(target.with_name(_DIMENSIONS), _as_stored(volume.grid.spacing))
         except (ValueError, OSError) as error:
             yield Conversion(name, "", str(error))
         else:
@@ -118,6 +126,12 @@ def _volume(path: Path, spacing: tuple[float, float, float]) -> Volume:
 def _numbers(volume: Volume) -> np.ndarray:
     array = volume.array
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+
+
+def _as_stored(spacing: tuple[float, float, float]) -> tuple[float, float, float]:
+    """The shortest numbers that are these in single precision, which is what NIfTI keeps: 5.422, not 5.42199993."""
+    x, y, z = (float(str(np.float32(edge))) for edge in spacing)
+    return x, y, z
 
 
 def _possible(dose: Path) -> np.ndarray | None:

@@ -2,7 +2,7 @@
 
 from isocenter.submissions._files import FileSpec, FolderSpec, GridPolicy, ImageFile, MaskFile, Reading, is_folder
 from isocenter.submissions._listing import Entry, Listing, list_files
-from isocenter.submissions._match import Match, match
+from isocenter.submissions._match import Match, is_junk, match
 from isocenter.submissions._problem import Problem, Severity, SubmissionRefused, printable, report
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Severity",
     "SubmissionRefused",
     "is_folder",
+    "is_junk",
     "list_files",
     "match",
     "printable",

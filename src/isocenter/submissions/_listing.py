@@ -38,6 +38,8 @@ class Listing:
     name: str
     entries: tuple[Entry, ...]
     problems: tuple[Problem, ...] = ()
+    folders: tuple[str, ...] = ()
+    """Names of all folders, the empty ones too."""
 
     @property
     def size(self) -> int:
@@ -70,6 +72,7 @@ def list_files(path: str | os.PathLike[str], *, trusted: bool = False) -> Listin
 def _folder(root: Path, *, trusted: bool) -> Listing:
     entries: list[Entry] = []
     problems: list[Problem] = []
+    seen: list[str] = []
 
     def cannot(error: OSError) -> None:
         name = Path(error.filename).relative_to(root).as_posix()
@@ -81,11 +84,12 @@ def _folder(root: Path, *, trusted: bool) -> Listing:
             problems.append(Problem("note", "what lies deeper than this is not looked at", file=below.as_posix()))
             folders.clear()
         folders.sort()
+        seen += [(below / name).as_posix() for name in folders]
         links = [] if trusted else [name for name in folders if Path(folder, name).is_symlink()]
         entries += [
             _entry(Path(folder, name), (below / name).as_posix(), trusted=trusted) for name in sorted(files + links)
         ]
-    return Listing(root.name or str(root), tuple(entries), tuple(problems))
+    return Listing(root.name or str(root), tuple(entries), tuple(problems), tuple(seen))
 
 
 def _entry(path: Path, name: str, *, trusted: bool) -> Entry:
@@ -119,7 +123,9 @@ def _zip(path: Path) -> Listing:
         Entry(_slashes(m.filename), ZipMember(path, m.filename), m.file_size)
         for m in sorted(good, key=lambda m: m.filename)
     )
-    return Listing(path.name, entries, tuple(problems))
+    folders = {_slashes(m.filename).rstrip("/") for m in members if m.filename.endswith("/")}
+    folders |= {parent.as_posix() for entry in entries for parent in PurePosixPath(entry.name).parents}
+    return Listing(path.name, entries, tuple(problems), tuple(sorted(folders - {"."})))
 
 
 def _member_trouble(member: zipfile.ZipInfo) -> str:

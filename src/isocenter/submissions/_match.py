@@ -108,12 +108,16 @@ def _the_one(candidates: list[Entry], case: str, spec: FileSpec) -> File | Probl
     return Problem("missing", f"expected {spec.name(case, spec.suffixes[0])}{others}", case=case)
 
 
+def is_junk(name: str) -> bool:
+    """Whether a file or folder is one that operating systems and editors leave behind."""
+    return any(part in _JUNK or part.startswith("._") for part in PurePosixPath(name).parts)
+
+
 def _sort_out_junk(listing: Listing) -> tuple[list[Entry], list[Problem]]:
     """What operating systems leave behind is ignored, and said to be."""
     kept, problems = [], []
     for entry in listing.entries:
-        parts = PurePosixPath(entry.name).parts
-        if any(part in _JUNK or part.startswith("._") for part in parts):
+        if is_junk(entry.name):
             problems.append(Problem("note", "left behind by the operating system; ignored", file=entry.name))
         else:
             kept.append(entry)

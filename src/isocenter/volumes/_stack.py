@@ -134,19 +134,27 @@ def _stack_header(stream: BinaryIO) -> tuple[Header, int]:
     """The header as that of a 4-D volume with one frame, which is read like any other, and the number of frames."""
     lines: list[bytes] = []
     frames, offset, last = 1, 0, False
+    axes, sizes = "", list[int]()
     while not last:
         line = stream.readline(_MAX_HEADER)
         offset += len(line)
         key, equals, value = line.decode("latin-1").partition("=")
         last = key.strip() == "ElementDataFile" or not equals or offset > _MAX_HEADER
-        if key.strip() == "DimSize" and len(sizes := lengths(value)) == 4:
-            frames = sizes[3]
-            line = f"DimSize = {' '.join(map(str, sizes[:3]))} 1\n".encode()
+        if key.strip() == "NDims":
+            axes = value.strip()
+        if key.strip() == "DimSize":
+            sizes = lengths(value)
+            frames = sizes[3] if len(sizes) == 4 else 1
+            if len(sizes) == 4:
+                line = f"DimSize = {' '.join(map(str, sizes[:3]))} 1\n".encode()
         lines.append(line)
     if frames < 1:
         msg = f"a stack of {frames} volumes"
         raise VolumeError(msg)
     header = _metaimage.read_header(io.BytesIO(b"".join(lines)))
+    if axes and axes != str(len(sizes)):
+        msg = f"NDims is {shortened(axes)}, but DimSize lists {len(sizes)} axes ({'×'.join(map(str, sizes))})"
+        raise VolumeError(msg)
     return replace(header, offset=offset), frames
 
 

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 import math
 import os
+import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -34,6 +36,7 @@ from isocenter.volumes._header import VolumeError, shortened
 __all__ = [
     "SHAPE",
     "SparseVolume",
+    "first_line",
     "read_mask",
     "read_sparse",
     "read_voxel_dimensions",
@@ -197,12 +200,27 @@ def _bytes(source: Source, *, most: int) -> NDArray[np.uint8]:
         msg = f"{size:,} bytes; a file of this kind has at most {most:,}"
         raise VolumeError(msg)
     data = np.empty(size + 1, np.uint8)
-    with file.open() as stream:
-        done = 0
-        while done < size and (count := stream.readinto(data[done:size].data)):  # type: ignore[attr-defined]
-            done += count
+    done = 0
+    try:
+        with file.open() as stream:
+            while done < size and (count := stream.readinto(data[done:size].data)):  # type: ignore[attr-defined]
+                done += count
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        msg = f"damaged or cut off: {error}"
+        raise VolumeError(msg) from error
     data[done] = ord("\n")
     return data[: done + 1]
+
+
+def first_line(source: Source) -> str:
+    """The first line of a text file, without its line end; at most 100 characters of it."""
+    file = DiskFile(Path(source)) if isinstance(source, str | os.PathLike) else source
+    try:
+        with file.open() as stream:
+            return stream.readline(100).decode("utf-8-sig", "replace").rstrip("\r\n")
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        msg = f"damaged or cut off: {error}"
+        raise VolumeError(msg) from error
 
 
 def _after_header(data: NDArray[np.uint8]) -> int:

@@ -36,7 +36,7 @@ def timed(teams: dict[str, pl.DataFrame], **seconds: float) -> dict[str, pl.Data
         for team, s in seconds.items()
     }
     rows, remarks = run_time_tables(JobList("photon", jobs), teams)
-    assert remarks == []
+    assert remarks == ["run times of photons: one image with 181 control points"]
     return {team: pl.concat([scores, rows[team]]) for team, scores in teams.items()}
 
 

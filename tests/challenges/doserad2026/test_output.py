@@ -212,6 +212,21 @@ def test_all_that_is_wrong_is_said_at_once(tools: Any, one: Any, reference: Path
     assert f"beam {THIRD}: holds nan at voxel (0, 0, 0)" in said
 
 
+def test_what_is_wrong_with_all_beams_is_said_once(tools: Any, one: Any, reference: Path, team: Path) -> None:
+    names = f"3 beams ({FIRST}, {SECOND}, {THIRD})"
+    grid = OTHER["shape"]
+    for uuid in (FIRST, SECOND, THIRD):
+        write(Volume(np.zeros(grid.shape, np.float32), grid), team / CASE / f"{uuid}.mha")
+    told = refusal(tools, reference, team)
+    assert told.startswith(f"{names} ({FIRST}.mha and others): grid differs")
+    assert told.count("grid differs") == 1
+    beam = np.full(one.grid.shape, np.nan, np.float32)
+    for uuid in (FIRST, SECOND, THIRD):
+        write(Volume(beam, one.grid), team / CASE / f"{uuid}.mha")
+    told = refusal(tools, reference, team)
+    assert told == f"{names}: holds nan at voxel (0, 0, 0); every voxel must be a finite dose in Gy"
+
+
 OTHER = {
     "shape": Grid((14, 12, 7), spacing=(2.0, 2.0, 2.0), origin=(-13.0, -11.0, 50.0)),
     "place": Grid((14, 12, 8), spacing=(2.0, 2.0, 2.0), origin=(-13.0, -11.0, 56.0)),

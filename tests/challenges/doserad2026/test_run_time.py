@@ -74,10 +74,33 @@ def test_a_list_of_jobs_is_read(tmp_path: Path) -> None:
         run_times(found)
 
 
-def test_a_spreadsheet_with_more_columns_and_a_byte_order_mark_is_read_too(tmp_path: Path) -> None:
+def test_columns_may_be_in_another_order_and_follow_a_byte_order_mark(tmp_path: Path) -> None:
     path = tmp_path / "jobs.csv"
-    path.write_text("\ufeffid,submission,modality,seconds,images,beams\n7,a,photon,3.0,1,2\n", encoding="utf-8")
+    path.write_text("\ufeffbeams,submission,modality,seconds,images\n\n2,a,photon,3.0,1\n", encoding="utf-8")
     assert read_jobs(path).jobs == {"a": (Job(3.0, 1, 2),)}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"id," + CSV.encode() + b"7,a,photon,3.0,1,2\n", "line 1: columns that are unknown or there twice: 'id'; exp"),
+        (b"beams,id," + CSV.encode(), "'id', 'beams'; expected submission, modality, seconds, images, beams"),
+        (CSV.encode() + b"a,photon,1,1,1\na,photon,1,1,1,9\n", "line 3: more values than the 5 columns"),
+        ((CSV + "a,photon,1,1,1\n").encode("utf-16"), r"line 1: not UTF-8 \(byte 0xff\); save it as CSV in UTF-8"),
+        ((CSV + "é,photon,1,1,1\n").encode("latin-1"), r"line 2: not UTF-8 \(byte 0xe9\)"),
+        (
+            CSV.encode() + b"a,photon,1,1,1\n" + b"x" * 200_000 + b",photon,1,1,1\n",
+            "line 3: not CSV: field larger than",
+        ),
+        (b"x" * 200_000, "line 1: not CSV"),
+        (b"", "has no column submission"),
+    ],
+)
+def test_a_file_that_is_no_list_of_jobs_is_named_with_its_line(tmp_path: Path, content: bytes, said: str) -> None:
+    (tmp_path / "jobs.csv").write_bytes(content)
+    with pytest.raises(ValueError, match=said) as caught:
+        read_jobs(tmp_path / "jobs.csv")
+    assert str(caught.value).startswith("jobs.csv")
 
 
 @pytest.mark.parametrize(
@@ -92,6 +115,10 @@ def test_a_spreadsheet_with_more_columns_and_a_byte_order_mark_is_read_too(tmp_p
         ("a,photon,1,0,1\n", "images '0'; expected a positive whole number"),
         ("a,photon,1,1,1.5\n", "beams '1.5'"),
         ("a,photon,1,1\n", "beams None"),
+        ("a,photon,1,1e300,1\n", "line 2: images '1e300'; expected a positive whole number, at most 1,000,000,000"),
+        ("a,photon,1,1,1e19\n", "beams '1e19'"),
+        ("a,photon,1e300,1,1\n", "seconds '1e300'"),
+        (f"a,photon,{'9' * 9999},1,1\n", r"seconds '9+\.\.\.9+'; expected"),
         ("a,photon,1,1,1\na,proton,1,1,1\n", r"several tasks: photon \(line 2\), proton \(line 3\)"),
         ("", "it lists no jobs"),
     ],
@@ -104,6 +131,12 @@ def test_a_list_that_cannot_be_used_is_refused_with_its_lines(tmp_path: Path, li
 def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"(?s)line 2: seconds.*line 3: beams"):
         read_jobs(save(tmp_path / "jobs.csv", "a,photon,x,1,1\na,photon,1,1,x\n"))
+
+
+def test_a_modality_that_is_none_is_no_second_task(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="line 3: modality 'foton'") as caught:
+        read_jobs(save(tmp_path / "jobs.csv", "a,photon,1,1,1\na,foton,1,1,1\n"))
+    assert "several tasks" not in str(caught.value)
 
 
 def test_columns_are_named(tmp_path: Path) -> None:
@@ -121,8 +154,15 @@ def test_run_times_become_rows_of_the_whole_submission() -> None:
         "run_time_mean": run_time(JOBS, modality="photon", how="as-described"),
     }
     assert tables["b"]["metric"].to_list() == ["run_time_mean"]
-    assert [remark.partition(":")[0] for remark in remarks] == ["b has no fitted run time"]
+    assert [remark.partition(":")[0] for remark in remarks] == ["run times of photons", "b has no fitted run time"]
     assert isinstance(pl.concat(tables.values()), pl.DataFrame)
+
+
+def test_the_first_remark_says_what_the_times_are_of() -> None:
+    _, photons = run_time_tables(JobList("photon", {"a": tuple(JOBS)}))
+    _, protons = run_time_tables(JobList("proton", {"a": tuple(JOBS)}))
+    assert photons == ["run times of photons: one image with 181 control points"]
+    assert protons == ["run times of protons: one image with 500 pencil beams"]
 
 
 def test_who_is_to_be_ranked_must_have_jobs() -> None:

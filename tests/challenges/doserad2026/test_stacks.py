@@ -14,6 +14,7 @@ import SimpleITK as sitk
 from isocenter.submissions import SubmissionRefused
 
 METADATA = "stacked-photon-beam-level-metadata.json"
+HUGE = 10**400
 
 
 def deliver(
@@ -135,6 +136,16 @@ def test_a_stack_with_too_few_doses_is_named(two: Any, tools: Any, setting: dict
     assert text.endswith("the metadata say place 2, but it holds 2 doses")
 
 
+def test_many_doses_that_are_too_few_are_told_in_one_sentence(two: Any, tools: Any, setting: dict[str, Any]) -> None:
+    first, _ = two
+    job = deliver(setting["job"], two, setting["beams"], tools, in_order(two))
+    path = job / "output/images/stacked-radiation-dose-map-1/output.mha"
+    tools.stack(path, [setting["beams"][next(iter(first.beams))]], first.grid)
+    (text,) = said(tools.score(setting["reference"], job), first.name)
+    assert text.startswith(f"2 beams ({first.name}-beam1, {first.name}-beam2) (output/images/")
+    assert text.endswith("the metadata say places from 1 to 2, but it holds 1 doses")
+
+
 def test_a_placeholder_in_place_of_doses_is_named(two: Any, tools: Any, setting: dict[str, Any]) -> None:
     first, _ = two
     job = deliver(setting["job"], two, setting["beams"], tools, in_order(two))
@@ -152,8 +163,8 @@ def test_a_stack_cut_off_in_the_middle_names_the_beams_that_are_lost(
     path = job / "output/images/stacked-radiation-dose-map-1/output.mha"
     path.write_bytes(path.read_bytes()[:-700])
     (text,) = said(tools.score(setting["reference"], job), first.name)
-    assert f"beam {first.name}-beam2: " in text
-    assert "cut off" in text
+    assert text.startswith(f"2 beams ({first.name}-beam1, {first.name}-beam2): ")
+    assert text.count("cut off") == 1
 
 
 def test_metadata_that_cannot_be_understood_refuse_the_submission(
@@ -165,13 +176,25 @@ def test_metadata_that_cannot_be_understood_refuse_the_submission(
         ("{}", "no list of images"),
         ("[1]", "has no list 'beams'"),
         ('[{"beams": [{"control_points": [{"gantry_angle": NaN}]}]}]', "NaN is no number"),
+        (
+            json.dumps([{"beams": [{"control_points": [{"gantry_angle": HUGE}]}]}]),
+            "gantry_angle 10+[.]{3}0+; expected a fin",
+        ),
+        ('[{"beams": [{"control_points": [{"gantry_angle": 1e999}]}]}]', "gantry_angle inf"),
+        ('[{"beams": [{"control_points": [{"gantry_angle": true}]}]}]', "gantry_angle True"),
+        (json.dumps([{"beams": [{"rays": [{"ray_source": [0, 0, 0], "ray_target": [HUGE, 0, 0]}]}]}]), "three finite"),
+        ('[{"beams": [{"rays": [{"ray_source": [0, 0, 1e999], "ray_target": [1e999, 0, 0]}]}]}]', "three finite num"),
+        ('[{"beams": [{"rays": [{"ray_source": [0, 0, 0], "ray_target": [true, 0, 0]}]}]}]', "three finite numbers"),
     ):
         (job / "input" / METADATA).write_text(content)
         with pytest.raises(SubmissionRefused, match=reason):
             tools.score(setting["reference"], job)
 
 
-@pytest.mark.parametrize("place", [(-1, 0), (0.5, 0), (True, 0), (None, 0), ("1", 0), (0, -2)])
+LAST = int("9" * 4300)  # one more, and Python would not write it
+
+
+@pytest.mark.parametrize("place", [(-1, 0), (0.5, 0), (True, 0), (None, 0), ("1", 0), (0, -2), (LAST, 0), (0, LAST)])
 def test_a_place_that_is_none_fails_the_case(two: Any, tools: Any, setting: dict[str, Any], place: Any) -> None:
     first, _ = two
     job = deliver(setting["job"], two, setting["beams"], tools, in_order(two))
@@ -181,7 +204,23 @@ def test_a_place_that_is_none_fails_the_case(two: Any, tools: Any, setting: dict
     (job / "input" / METADATA).write_text(json.dumps(metadata))
     result = tools.score(setting["reference"], job)
     assert tools.by_part(result.scores, first.name)["failed", ""] == 1.0
-    assert any("expected whole numbers from 0" in text for text in said(result, first.name))
+    (text,) = (text for text in said(result, first.name) if "expected whole numbers from 0" in text)
+    assert text.startswith(f"beam {first.name}-beam1 has output_file_idx ")
+    assert len(text) < 200
+
+
+def test_places_that_are_none_are_told_once_for_all_beams(two: Any, tools: Any, setting: dict[str, Any]) -> None:
+    first, _ = two
+    job = deliver(setting["job"], two, setting["beams"], tools, in_order(two))
+    metadata = json.loads((job / "input" / METADATA).read_text())
+    for point in metadata[0]["beams"][0]["control_points"]:
+        del point["output_info"]
+    (job / "input" / METADATA).write_text(json.dumps(metadata))
+    (text,) = (text for text in said(tools.score(setting["reference"], job), first.name) if "whole numbers" in text)
+    names = ", ".join(first.beams)
+    assert text == (
+        f"3 beams ({names}) have output_file_idx None and idx_in_output None (the first); expected whole numbers from 0"
+    )
 
 
 def test_one_beam_in_two_places_fails_the_case(two: Any, tools: Any, setting: dict[str, Any]) -> None:
@@ -190,7 +229,10 @@ def test_one_beam_in_two_places_fails_the_case(two: Any, tools: Any, setting: di
         deliver(setting["job"].parent / job, two, setting["beams"], tools, in_order(two))
     result = tools.score(setting["reference"], setting["job"].parent)
     assert tools.by_part(result.scores, first.name)["failed", ""] == 1.0
-    assert any("has two places" in text for text in said(result, first.name))
+    (text,) = (text for text in said(result, first.name) if "two places" in text)
+    names = ", ".join(first.beams)
+    assert text.startswith(f"3 beams ({names}) have two places: ('job1/output/images/stacked-radiation-dose-map-1/")
+    assert text.endswith(" (the first)")
 
 
 def test_two_beams_in_one_place_fail_the_case(two: Any, tools: Any, setting: dict[str, Any]) -> None:
@@ -203,6 +245,10 @@ def test_two_beams_in_one_place_fail_the_case(two: Any, tools: Any, setting: dic
     assert tools.by_part(result.scores, first.name)["failed", ""] == 1.0
     (text,) = said(result, first.name)
     assert text.startswith(f"beams {first.name}-beam0 and {first.name}-beam1 have one place: 0 in ")
+    metadata[0]["beams"][0]["control_points"][2]["output_info"]["idx_in_output"] = 0
+    (job / "input" / METADATA).write_text(json.dumps(metadata))
+    (text,) = said(tools.score(setting["reference"], job), first.name)
+    assert text.endswith("; so have 1 more pairs")
 
 
 def test_a_forged_index_is_thrown_away(two: Any, tools: Any, setting: dict[str, Any], tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -290,6 +291,59 @@ def test_a_patient_without_any_structure_cannot_be_scored(reference: Path, team:
         scored(reference, team)
 
 
+@pytest.mark.parametrize("around", [False, True])
+@pytest.mark.parametrize("lost", ["emptied", "a file", "strange"])
+def test_a_reference_patient_whose_files_got_lost_does_not_vanish(
+    reference: Path, team: Path, lost: str, around: bool
+) -> None:
+    shutil.rmtree(reference / "pt_366")
+    (team / "pt_366.csv").unlink()
+    if lost == "a file":
+        (reference / "pt_366").write_text("oops")
+    else:
+        (reference / "pt_366").mkdir()
+    if lost == "strange":
+        (reference / "pt_366" / "ct.csv").write_text(",data\n")
+    if around:
+        (reference.parent / "around").mkdir()
+        shutil.move(str(reference), reference.parent / "around")
+        reference = reference.parent / "around"
+    with pytest.raises(CohortError, match="pt_366"):
+        scored(reference, team)
+
+
+def test_what_operating_systems_leave_beside_the_patients_is_no_patient(reference: Path, team: Path) -> None:
+    for name in (".DS_Store", "README.md", "cases.txt"):
+        (reference / name).write_text("x")
+    (reference / "__MACOSX").mkdir()
+    (reference / ".git").mkdir()
+    assert scored(reference, team).record["cases"]["measured"] == 3
+
+
+def test_a_dose_beyond_any_dose_is_unusable(reference: Path, team: Path) -> None:
+    with (team / "pt_365.csv").open("a") as stream:
+        stream.write("5,1e308\n")
+    (team / "pt_366.csv").write_text("structure,criterion,value\nPTV70,D_99,1e300\n")
+    messages = {p.case: p.message for p in scored(reference, team).problems if p.severity == "unusable"}
+    assert messages == {
+        "pt_365": "holds 1e+308; no dose is larger than 1e+09 Gy",
+        "pt_366": "holds 1e+300; no dose is larger than 1e+09 Gy",
+    }
+
+
+def test_a_damaged_member_of_a_zip_costs_its_case_with_its_name(reference: Path, team: Path, tmp_path: Path) -> None:
+    archive = Path(shutil.make_archive(str(tmp_path / "zipped"), "zip", team))
+    with zipfile.ZipFile(archive) as opened:
+        at = opened.getinfo("pt_366.csv").header_offset
+    content = bytearray(archive.read_bytes())
+    content[at + 60 : at + 400] = bytes(340)
+    archive.write_bytes(content)
+    (problem,) = [p for p in scored(reference, archive).problems if p.severity == "unusable"]
+    assert (problem.case, problem.file) == ("pt_366", "pt_366.csv")
+    assert problem.message.startswith("damaged or cut off: ")
+    assert ".py" not in problem.message
+
+
 def test_a_folder_without_any_prediction_is_refused(reference: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     with pytest.raises(SubmissionRefused, match="is it the right folder"):
@@ -332,6 +386,7 @@ def test_dvh_points_must_be_complete_and_nothing_else(
     [
         ("PTV70,D_99", "line 2 is no structure, criterion and number"),
         ("PTV70,D_99,warm", "line 2 is no structure, criterion and number"),
+        ("PTV70,D_99,1,2", "line 2 is no structure, criterion and number"),
         ("PTV70,D_99,inf", "line 2 holds inf, which is not finite"),
         ("PTV70,D_99,1\nPTV70,D_99,1", "line 3 gives PTV70, D_99 again"),
         ("x,y,1\n" * 5000, "bytes; a list of DVH points has at most"),

@@ -71,10 +71,12 @@ def test_all_slices_that_do_not_fit_are_named_at_once(make: Any) -> None:
         *make.ct([9.0], prefix="spacing", PixelSpacing=[2.0, 3.1]),
         *make.ct([12.0], prefix="turned", ImageOrientationPatient=[1, 0, 0, 0, 0.8, 0.6]),
         *make.ct([15.0], prefix="series", SeriesInstanceUID="1.2.3.4.7"),
+        *make.ct([18.0], prefix="frame", FrameOfReferenceUID="1.2.3.4.8"),
     ]
     with pytest.raises(DicomError) as caught:
         read_ct([*good, *bad])
     for words in (
+        "frame0.dcm lies in frame of reference 1.2.3.4.8, not 1.2.3.4.999",
         "size0.dcm has 6×4 pixels, not 5×4",
         "spacing0.dcm has pixels of 3.1×2 mm, not 3×2 mm",
         "turned0.dcm is oriented differently",

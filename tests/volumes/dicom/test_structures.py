@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
 import pydicom
 import pytest
 
-from isocenter.volumes.dicom import AmbiguousStudyError, DicomError, read_structures
+from isocenter.volumes import Grid
+from isocenter.volumes.dicom import AmbiguousStudyError, DicomError, partial_volumes, read_structures, roi_mask
 
 
 def square(low: float, high: float, z: float) -> np.ndarray:
@@ -147,14 +149,33 @@ def test_a_number_twice_is_refused(make: Any) -> None:
         (b"1234.5", b"1\\34.5", "13 numbers, which are not triples"),
     ],
 )
-def test_points_must_be_triples_of_plain_numbers(make: Any, old: bytes, new: bytes, message: str) -> None:
+def test_a_contour_that_is_not_triples_of_plain_numbers_costs_its_roi_and_no_other(
+    make: Any, old: bytes, new: bytes, message: str
+) -> None:
     contour = square(0, 9, 0)
     contour[2, 0] = 1234.5
-    path = make.structures({"PTV": [contour]})
+    path = make.structures({"PTV": [square(0, 9, 3), contour], "Cord": [square(0, 4, 0)]})
     data = path.read_bytes()
     assert data.count(old) == 1
     path.write_bytes(data.replace(old, new))
-    with pytest.raises(DicomError, match=message):
+    ptv, cord = read_structures(path)
+    assert re.search(message, ptv.problem)
+    assert ptv.contours == ()
+    for paint in (roi_mask, partial_volumes):
+        with pytest.raises(DicomError, match=f"'PTV': .*{message}"):
+            paint(ptv, Grid((4, 4, 4)))
+    assert (cord.problem, len(cord.contours)) == ("", 1)
+    assert roi_mask(cord, Grid((4, 4, 4))).weights.any()
+
+
+@pytest.mark.parametrize(
+    "start", [b"", b"\xfe\xff\0\xe0\0\0\0\0", b"\xfe\xff\0\xe0\0\x09\x3d\0"], ids=["none", "one", "in one"]
+)
+def test_a_sequence_of_zeros_is_refused_and_not_taken_for_items(make: Any, start: bytes) -> None:
+    path = make.structures({"PTV": []}, StructureSetROISequence=None, ROIContourSequence=None)
+    sequence = start + b"\0" * 4_000_000
+    path.write_bytes(path.read_bytes() + b"\x06\x30\x20\0" + len(sequence).to_bytes(4, "little") + sequence)
+    with pytest.raises(DicomError, match="StructureSetROISequence is damaged: it holds something that is not an item"):
         read_structures(path)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pydicom
 import pytest
 
-from isocenter.volumes.dicom import AmbiguousStudyError, DicomError, read_ct, read_dose, read_structures, scan
+from isocenter.volumes.dicom import AmbiguousStudyError, DicomError, _dataset, read_ct, read_dose, read_structures, scan
 
 SQUARE = np.array([[0.0, 0, 0], [9, 0, 0], [9, 9, 0], [0, 9, 0]])
 
@@ -123,6 +123,22 @@ def test_what_is_missing_is_said(make: Any) -> None:
         scan(make.folder).ct_series()
 
 
+def test_what_is_missing_may_be_in_a_file_that_cannot_be_read(make: Any) -> None:
+    make.plan(60.0)
+    make.dose().write_bytes(b"")
+    structures = make.structures({"PTV": [SQUARE]})
+    structures.write_bytes(structures.read_bytes()[:135])
+    found = scan(make.folder)
+    assert set(found.damaged) <= set(found.remarks)
+    for look in (found.dose, found.structure_set):
+        with pytest.raises(
+            DicomError, match=r"perhaps it is what could not be read: dose.dcm: passed over: .* 0 bytes"
+        ):
+            look()
+        with pytest.raises(DicomError, match=r"structures.dcm: damaged: no attribute after the preamble"):
+            look()
+
+
 def test_several_patients_must_be_chosen_from(study: Path, make: Any) -> None:
     make.dose(name="other.dcm", PatientID="somebody else")
     with pytest.raises(AmbiguousStudyError, match="2 patients; choose one by its ID: 'phantom', 'somebody else'"):
@@ -163,7 +179,8 @@ def test_everything_else_is_passed_over_with_a_remark(study: Path, make: Any) ->
     assert set(found.remarks) == {
         "1 file of modality MR passed over",
         "1 file of CT localizers passed over",
-        "3 files not in DICOM passed over",
+        "2 files not in DICOM passed over",
+        "short.dcm: passed over: named as DICOM, but its 2 bytes are not",
         "link.dcm: a symbolic link; passed over",
         "linked: a symbolic link; passed over",
         "pipe: not a regular file; passed over",
@@ -285,6 +302,65 @@ def test_a_file_that_is_too_large_is_not_opened(tmp_path: Path) -> None:
         file.truncate((1 << 30) + 1)  # a hole in the file: it takes no space
     with pytest.raises(DicomError, match=r"huge.dcm: 1,073,741,825 bytes; at most"):
         read_dose(path)
+
+
+META = b"\x02\x00\x10\x00UI\x12\x001.2.840.10008.1.2\0"  # implicit little endian
+MODALITY = b"\x08\x00\x60\x00\x06\x00\x00\x00RTDOSE"
+
+
+def zeros_after(path: Path, start: bytes, size: int = 40_000_000) -> Path:
+    with path.open("wb") as file:
+        file.write(b"\0" * 128 + b"DICM" + start)
+        file.truncate(file.tell() + size)
+    return path
+
+
+class Reads:
+    """Counts how often a file is read, instead of the seconds it takes."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        read = _dataset._Patient.read
+
+        def counted(stream: Any, size: int = -1) -> bytes:
+            self.count += 1
+            return read(stream, size)
+
+        monkeypatch.setattr(_dataset._Patient, "read", counted)
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        (b"", "attribute of group 0000 after the preamble; the file meta group, 0002, was expected"),
+        (b"\x08\0\x16\0UI\0\0", "attribute of group 0008 after the preamble"),
+        (META, "attribute of group 0000 where the data set starts"),
+        (META + MODALITY, "more than 20,000 attributes"),
+        (META + b"\x08\0\x08\0\0\0\x20\0" + b"\0" * 0x200000, "no modality within 1,048,576 bytes"),
+        (META + b"\x02\0\x12\0UI\0\0" * 5000, "more than 1,000 attributes in the file"),
+        (META + MODALITY + b"\x0c\x30\x02\0\0\0\0\x02", r"attribute \(300C,0002\) of 33,554,432 bytes"),
+    ],
+)
+def test_a_file_of_zeros_is_given_up_soon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, start: bytes, message: str
+) -> None:
+    path = zeros_after(tmp_path / "zeros.dcm", start)
+    reads = Reads(monkeypatch)
+    with pytest.raises(DicomError, match=f"zeros.dcm: damaged: .*{message}"):
+        scan(tmp_path)
+    assert 0 < reads.count < 50_000
+    with zipfile.ZipFile(tmp_path.with_suffix(".zip"), "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(path, "zeros.dcm")
+    with pytest.raises(DicomError, match=message):
+        scan(tmp_path.with_suffix(".zip"))
+
+
+def test_zeros_in_a_sequence_without_length_are_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_dataset, "_MAX_READS", 10_000)
+    sequence = b"\x0c\x30\x02\0\xff\xff\xff\xff\xfe\xff\x00\xe0\xff\xff\xff\xff"
+    zeros_after(tmp_path / "zeros.dcm", META + MODALITY + sequence)
+    with pytest.raises(DicomError, match=r"zeros.dcm: damaged: no end after 10,000 reads"):
+        scan(tmp_path)
 
 
 class TestHostileZips:

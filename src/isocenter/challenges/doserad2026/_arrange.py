@@ -20,13 +20,15 @@ from typing import Any, BinaryIO, TypeGuard
 
 from isocenter.challenges.doserad2026._geometry import planned_beams, read_json
 from isocenter.challenges.doserad2026._output import INDEX
-from isocenter.challenges.doserad2026._truth import some
+from isocenter.challenges.doserad2026._words import some, told, verb
 from isocenter.evaluation import CohortError
 from isocenter.submissions import Entry, Listing, Problem
 from isocenter.volumes import File, Folder
 
 _JOB = r"(?:(?P<job>.*?)/)??"
 _METADATA = re.compile(_JOB + r"(?:input/)?stacked-(?:photon|proton)-beam-level-metadata\.json")
+# More stacks, or doses in one, than there can be.
+_MOST = 1 << 31
 _STACK = re.compile(_JOB + r"(?:output/)?images/stacked-radiation-dose-map-(?P<number>[0-9]{1,3})/[^/]+\.mha")
 
 
@@ -94,6 +96,8 @@ def _owners(cases: Mapping[str, Mapping[str, File]]) -> dict[str, str]:
             modality, _ = planned_beams(read_json(folder.files[f"{case}.json"]))
         except (ValueError, OSError, KeyError, TypeError):
             continue
+        if not all(isinstance(uuid, str) for uuid in uuids):
+            continue
         modalities.setdefault(modality, case)
         shared = [uuid for uuid in uuids if owners.get(uuid, case) != case]
         if shared:
@@ -126,14 +130,16 @@ class _Index:
             self.problems.append(Problem("refused", str(error), file=metadata.name))
             return
         lacking: dict[int, list[str]] = {}
+        nowhere: dict[str, dict[str, str]] = {}
+        twice: dict[str, dict[str, str]] = {}
         for beam in beams:
             case = self.owners.get(beam.uuid)
             if case is None:
                 continue
             number, at = beam.output.get("output_file_idx"), beam.output.get("idx_in_output")
             if not (_is_count(number) and _is_count(at)):
-                said = f"output_file_idx {number!r} and idx_in_output {at!r}; expected whole numbers from 0"
-                self._unusable(f"beam {beam.uuid} has {said}", case, metadata)
+                said = f"output_file_idx {told(number)} and idx_in_output {told(at)}"
+                nowhere.setdefault(case, {})[beam.uuid] = said
                 continue
             found = self.stacks.get((job, number + 1), [])
             if len(found) != 1:
@@ -143,8 +149,12 @@ class _Index:
             self.used[name] = found[0]
             place = self.places.setdefault(case, {}).setdefault(beam.uuid, (name, at))
             if place != (name, at):
-                self._unusable(f"beam {beam.uuid} has two places: {place} and {(name, at)}", case, metadata)
+                twice.setdefault(case, {})[beam.uuid] = f"{place} and {(name, at)}"
                 self.ambiguous.add(beam.uuid)
+        for case, found_at in nowhere.items():
+            self._unusable(f"{_with(found_at, '')}; expected whole numbers from 0", case, metadata)
+        for case, found_at in twice.items():
+            self._unusable(_with(found_at, "two places: "), case, metadata)
         for number, uuids in lacking.items():
             count = len(self.stacks.get((job, number), [])) or "no"
             text = (
@@ -156,6 +166,12 @@ class _Index:
         self.problems.append(Problem("unusable", text, case=case, file=metadata.name))
 
 
+def _with(found: Mapping[str, str], what: str) -> str:
+    """Beams and what they have, told of the first one only."""
+    uuids = list(found)
+    return f"{some(uuids)} {verb(uuids, 'has', 'have')} {what}{found[uuids[0]]}{verb(uuids, '', ' (the first)')}"
+
+
 def _images(metadata: Any) -> list[Any]:
     if not isinstance(metadata, list):
         msg = "the metadata are no list of images"
@@ -164,4 +180,4 @@ def _images(metadata: Any) -> list[Any]:
 
 
 def _is_count(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST

@@ -25,8 +25,10 @@ def gamma_pass_rates(
 ) -> tuple[float, float]:
     """Per cent of voxels with γ ≤ 1: of those above the cutoff of the maximum, and above that of the prescription.
 
-    NaN where there are none: a plan may stay below a tenth of the prescription everywhere.
+    NaN where there are none: a plan may stay below a tenth of the prescription everywhere. Where the spheres of the
+    search have their poles depends on the order of the axes, and the evaluation had z first: so do we.
     """
+    reference, prediction, spacing = reference.T, prediction.T, (spacing[2], spacing[1], spacing[0])
     of_max, of_rx = PLAN_CUTOFF * float(reference.max()), PLAN_CUTOFF * prescription
 
     def count(mask: NDArray[np.bool_]) -> tuple[int, int]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal, NamedTuple, TypeGuard
+from typing import Any, Literal, NamedTuple
 
+from isocenter.challenges.doserad2026._words import told
 from isocenter.metrics import Direction, photon_direction, proton_direction
 from isocenter.volumes import File
 
@@ -76,26 +77,28 @@ def planned_beams(plan: Any) -> tuple[Modality, list[PlannedBeam]]:
 
 def _photons(beam: Mapping[str, Any], where: str) -> Iterator[PlannedBeam]:
     for point in _list(beam, "control_points", where):
-        angle = point.get("gantry_angle") if isinstance(point, Mapping) else None
-        if not isinstance(angle, int | float):
-            msg = f"{where}: a control point has gantry_angle {angle!r}; expected degrees"
-            raise ValueError(msg)  # noqa: TRY004 (what is wrong is the file)
-        yield PlannedBeam(_uuid(point, "cp_uuid"), photon_direction(angle), _output(point))
+        angle: Any = point.get("gantry_angle") if isinstance(point, Mapping) else None
+        try:
+            way = photon_direction(angle)
+        except ValueError:
+            msg = f"{where}: a control point has gantry_angle {told(angle)}; expected a finite number of degrees"
+            raise ValueError(msg) from None
+        yield PlannedBeam(_uuid(point, "cp_uuid"), way, _output(point))
 
 
 def _protons(beam: Any, where: str) -> Iterator[PlannedBeam]:
     for ray in _list(beam, "rays", where):
-        source, target = (ray.get(end) if isinstance(ray, Mapping) else None for end in ("ray_source", "ray_target"))
-        if not (_is_point(source) and _is_point(target)):
-            msg = f"{where}: a ray goes from ray_source {source!r} to ray_target {target!r}; expected points in mm"
-            raise ValueError(msg)
-        way = proton_direction(source, target)
+        ends: Mapping[str, Any] = ray if isinstance(ray, Mapping) else {}
+        source: Any = ends.get("ray_source")
+        target: Any = ends.get("ray_target")
+        try:
+            way = proton_direction(source, target)
+        except ValueError:
+            said = f"a ray goes from ray_source {told(source)} to ray_target {told(target)}"
+            msg = f"{where}: {said}; expected points in mm, of three finite numbers each, that differ"
+            raise ValueError(msg) from None
         for beamlet in _list(ray, "beamlets", where):
             yield PlannedBeam(_uuid(beamlet, "beamlet_uuid"), way, _output(beamlet))
-
-
-def _is_point(value: Any) -> TypeGuard[list[float]]:
-    return isinstance(value, list) and all(isinstance(x, int | float) for x in value)
 
 
 def _list(holder: Any, name: str, where: str) -> list[Any]:

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isocenter.challenges.doserad2026._case import MOST_GY
 from isocenter.challenges.doserad2026._dvh import DvhScore, score_as_run, score_relative
 from isocenter.challenges.doserad2026._gamma import gamma_pass_rates
 from isocenter.challenges.doserad2026._metrics import LEVEL_1
 from isocenter.challenges.doserad2026._output import Beams
 from isocenter.challenges.doserad2026._prepare import (
-    MOST_GY,
     BeamReference,
     Reference,
     above,
@@ -27,7 +27,7 @@ from isocenter.challenges.doserad2026._prepare import (
     is_dose,
     plane_and_profile,
 )
-from isocenter.challenges.doserad2026._truth import some
+from isocenter.challenges.doserad2026._words import some, verb
 from isocenter.evaluation import DosePicture, OutputError, Remark, Score
 from isocenter.metrics import curve_distance, depth_dose_of_plane, masked_mae, plan_mae
 from isocenter.submissions import GridPolicy
@@ -135,18 +135,23 @@ def _read(reference: Reference, beams: Beams) -> Predicted:
     unknown = [uuid for uuid in beams.places if uuid not in reference.beams]
     problems: list[str] = []
     if missing:
-        hint = f"; {some(unknown)} {_is(unknown)} not of this case" if unknown else ""
-        problems.append(f"{some(missing)} of {len(reference.beams)} {_is(missing)} missing{hint}")
-    remarks = [Remark("warning", f"{some(unknown)} {_is(unknown)} not of this case; ignored")] if unknown else []
+        hint = f"; {some(unknown)} {verb(unknown, 'is', 'are')} not of this case" if unknown else ""
+        problems.append(f"{some(missing)} of {len(reference.beams)} {verb(missing, 'is', 'are')} missing{hint}")
+    remarks = (
+        [Remark("warning", f"{some(unknown)} {verb(unknown, 'is', 'are')} not of this case; ignored")]
+        if unknown
+        else []
+    )
     usable = _check_headers(reference, beams, problems, remarks)
     errors: dict[str, dict[str, float]] = {metric: {} for metric in LEVEL_1}
     plan = np.zeros(reference.plan.shape, order="F")
     negative: dict[str, float] = {}
+    unread: dict[str, list[str]] = {}
     for uuid, frame in beams.frames(usable):
         if isinstance(frame, str) or (trouble := _no_dose(frame)):
-            problems.append(f"beam {uuid}: {frame if isinstance(frame, str) else trouble}")
+            unread.setdefault(frame if isinstance(frame, str) else trouble, []).append(uuid)
             continue
-        if problems:
+        if problems or unread:
             continue  # it will not be measured: what is left to do is to find what else is wrong
         beam = reference.beams[uuid]
         dose = above(frame, beam.floor)
@@ -155,6 +160,7 @@ def _read(reference: Reference, beams: Beams) -> Predicted:
         _add(plan, reference.box, frame.box, beam.beam.weight * dose.astype(np.float64))
         for metric, value in _errors(beam, frame, dose, reference.grid).items():
             errors[metric][uuid] = value
+    problems += [f"{some(uuids)}: {trouble}" for trouble, uuids in unread.items()]
     if problems:
         told = "; ".join(problems[:_MOST_TOLD])
         raise OutputError(told + (f"; and {len(problems) - _MOST_TOLD} more" if len(problems) > _MOST_TOLD else ""))
@@ -162,10 +168,6 @@ def _read(reference: Reference, beams: Beams) -> Predicted:
         least = min(negative.values())
         remarks.append(Remark("note", f"{some(list(negative))} with negative dose, down to {least:.3g} Gy"))
     return Predicted(errors, np.maximum(plan, 0.0, out=plan), tuple(remarks))
-
-
-def _is(names: list[str]) -> str:
-    return "is" if len(names) == 1 else "are"
 
 
 def _check_headers(
@@ -176,27 +178,36 @@ def _check_headers(
     headers = dict(beams.headers({name for name, _ in wanted.values()}))
     usable = {}
     shifts = []
+    troubles: dict[str, dict[str, str]] = {}
+    beyond: dict[str, dict[str, int]] = {}
     for uuid, (name, at) in wanted.items():
         stack = headers[name]
         trouble = stack if isinstance(stack, str) else _off_grid(stack, reference.grid, beams.policy)
         if not trouble and isinstance(stack, Stack):
-            trouble = _not_there(stack, at, in_stack=name in beams.stacks)
+            if name in beams.stacks and at >= stack.frames:
+                beyond.setdefault(name, {})[uuid] = at
+                continue
+            if name not in beams.stacks and stack.frames != 1:
+                trouble = f"holds {stack.frames} doses; expected one"
         if trouble:
-            problems.append(f"beam {uuid} ({name}): {trouble}")
+            troubles.setdefault(trouble, {})[uuid] = name
             continue
         usable[uuid] = reference.beams[uuid]
         if isinstance(stack, Stack) and not stack.grid.same_as(reference.grid):
             shifts.append(stack.grid.deviation(reference.grid))
+    for name, places in beyond.items():
+        stack, (low, high) = headers[name], (min(places.values()), max(places.values()))
+        assert isinstance(stack, Stack)
+        said = f"place {low}" if len(places) == 1 else f"places from {low} to {high}"
+        trouble = f"the metadata say {said}, but it holds {stack.frames} doses"
+        problems.append(f"{some(list(places))} ({name}): {trouble}")
+    for trouble, names in troubles.items():
+        first, *others = dict.fromkeys(names.values())
+        problems.append(f"{some(list(names))} ({first}{' and others' if others else ''}): {trouble}")
     if shifts:
         text = f"grids of {len(shifts)} beams differ by up to {max(shifts):.2f} mm; index trusted by policy"
         remarks.append(Remark("warning", text))
     return usable
-
-
-def _not_there(stack: Stack, at: int, *, in_stack: bool) -> str:
-    if in_stack:
-        return "" if at < stack.frames else f"the metadata say place {at}, but it holds {stack.frames} doses"
-    return "" if stack.frames == 1 else f"holds {stack.frames} doses; expected one"
 
 
 def _off_grid(stack: Stack, grid: Grid, policy: GridPolicy) -> str:

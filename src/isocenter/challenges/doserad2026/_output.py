@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
+from isocenter.challenges.doserad2026._words import some, verb
 from isocenter.submissions import GridPolicy, Reading
 from isocenter.volumes import File, Folder, Frame, Grid, Stack, VolumeError, read_frames, read_stack_header, suffix_of
 
@@ -88,15 +89,16 @@ class BeamFolder:
         """Which beam is where; two doses of one beam are an error, and two beams with one dose."""
         assert isinstance(file, Folder)
         places: dict[str, tuple[str, int]] = {}
-        problems: list[str] = []
         stacks: set[str] = set()
+        taken: dict[tuple[str, int], str] = {}
+        shared: list[str] = []
+        double: dict[str, str] = {}
         if INDEX in file.files:
             with file.files[INDEX].open() as stream:
                 index = json.loads(stream.read())
-            taken: dict[tuple[str, int], str] = {}
             for uuid, (name, at) in index.items():
                 if (other := taken.setdefault((name, at), uuid)) != uuid:
-                    problems.append(f"beams {other} and {uuid} have one place: {at} in {name}")
+                    shared.append(f"beams {other} and {uuid} have one place: {at} in {name}")
                 places[uuid] = (name, at)
             stacks = {name for name, _ in taken}
         for name in file.files:
@@ -104,8 +106,14 @@ class BeamFolder:
                 continue
             uuid = name.rpartition("/")[2][: -len(suffix_of(name))]
             if uuid in places:
-                problems.append(f"there are two doses of beam {uuid}: {places[uuid][0]} and {name}")
+                double.setdefault(uuid, f"{places[uuid][0]} and {name}")
             places[uuid] = (name, 0)
+        problems = shared[:1] + ([f"so have {len(shared) - 1} more pairs"] if len(shared) > 1 else [])
+        if double:
+            uuids = list(double)
+            problems.append(
+                f"there are two doses of {some(uuids)}: {double[uuids[0]]}{verb(uuids, '', ' of the first')}"
+            )
         if problems:
             raise VolumeError("; ".join(problems))
         return Reading(Beams(places, stacks, file.files, policy))

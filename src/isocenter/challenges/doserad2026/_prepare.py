@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isocenter.challenges.doserad2026._case import MOST_GY
 from isocenter.challenges.doserad2026._closest import Voxels, closest
 from isocenter.challenges.doserad2026._dvh import Criteria, criteria
 from isocenter.challenges.doserad2026._geometry import Modality
 from isocenter.challenges.doserad2026._structures import read_structures
-from isocenter.challenges.doserad2026._truth import PLAN_DOSE, STRUCTURES, Truth, TruthBeam
+from isocenter.challenges.doserad2026._truth import PLAN_DOSE, STRUCTURES, Truth, TruthBeam, named
+from isocenter.challenges.doserad2026._words import some
 from isocenter.evaluation import Case
 from isocenter.metrics import depth_dose_of_plane
 from isocenter.volumes import Box, Frame, Grid, read_frames
@@ -31,9 +33,6 @@ PLAN_CUTOFF = 0.1
 
 GAMMA_MM, MAX_GAMMA = 1.0, 2.0
 """The distance of gamma's criterion, and its largest value: it looks as far as their product."""
-
-MOST_GY = 1e9
-"""Far more than any dose; beyond it sums of squares overflow."""
 
 # Doses are stored in single precision, and plans were once rounded; a reference that is off by more is not one plan.
 _SAME_PLAN = 0.01
@@ -121,7 +120,8 @@ def _prepare(truth: Truth, *, floored: bool) -> Reference:
             raise ValueError(msg)
         plan[frame.box] += beam.weight * dose.astype(np.float64)
         beams[beam.uuid] = _beam(beam, frame.box, dose, truth.grid, floor)
-    notes = [f"the reference gives beam {uuid} no dose" for uuid, found in beams.items() if not found.largest > 0]
+    empty = [uuid for uuid, found in beams.items() if not found.largest > 0]
+    notes = [f"the reference gives {some(empty)} no dose"] if empty else []
     plan = _given_plan(truth, plan)
     if not plan.max() > 0:
         msg = "the plan has no dose: the weighted beams sum up to nothing"
@@ -214,7 +214,7 @@ def _given_plan(truth: Truth, composed: NDArray[np.float64]) -> NDArray[np.float
     """The plan's own dose if the package has it, which must be the weighted sum of the beams."""
     if PLAN_DOSE not in truth.folder.files:
         return composed
-    (frame,) = read_frames(truth.folder.files[PLAN_DOSE])
+    (frame,) = named(PLAN_DOSE, read_frames(truth.folder.files[PLAN_DOSE]))
     plan = frame.array.astype(np.float64)
     off = float(np.abs(plan - composed).max())
     if not off <= _SAME_PLAN * truth.prescription:
@@ -233,6 +233,8 @@ def _structures(truth: Truth) -> tuple[str | None, dict[str, Voxels], list[str]]
     voxels = read_structures(truth.folder.files[STRUCTURES], truth.grid, len(truth.structures))
     organs = {truth.structures[i]: voxels[i] for i in truth.organs if len(voxels[i])}
     if truth.target is None or not len(voxels[truth.target]):
+        if not organs:
+            return None, {}, ["the case has neither a target nor an organ at risk with voxels: there is no DVH score"]
         return None, organs, ["the case has no target: the DVH score is that of all its organs"]
     name, target = truth.structures[truth.target], voxels[truth.target]
     # In voxels, as the organisers measure it: on 1 × 1 × 3 mm these are not the closest in the patient.

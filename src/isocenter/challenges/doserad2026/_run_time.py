@@ -16,10 +16,12 @@ Jobs come as a CSV file with one line per job::
 from __future__ import annotations
 
 import csv
+import io
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -28,12 +30,18 @@ import polars as pl
 
 from isocenter.challenges.doserad2026 import _metrics  # noqa: F401 (its rows need their metrics)
 from isocenter.challenges.doserad2026._geometry import Modality
+from isocenter.challenges.doserad2026._words import told
 from isocenter.scores import Row, frame
 
 How = Literal["as-run", "as-described"]
 
 SCENARIO: Mapping[Modality, int] = {"photon": 181, "proton": 500}
 """How many beams the fitted time is told for: the control points of a plan of photons, the pencil beams of protons."""
+
+_BEAMS: Mapping[Modality, str] = {"photon": "control points", "proton": "pencil beams"}
+
+# More seconds, images or beams than any job has: thirty years, for one.
+_MOST = 1_000_000_000
 
 _COLUMNS = ("submission", "modality", "seconds", "images", "beams")
 
@@ -103,12 +111,7 @@ def run_times(jobs: JobList, *, how: How = "as-run") -> dict[str, float]:
 def read_jobs(path: str | os.PathLike[str]) -> JobList:
     """Read a CSV file of jobs; all that is wrong with it is in one error."""
     path = Path(path)
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        lines = csv.DictReader(stream)
-        if lacking := [name for name in _COLUMNS if name not in (lines.fieldnames or ())]:
-            msg = f"{path.name} has no column {', '.join(lacking)}; expected {', '.join(_COLUMNS)}"
-            raise ValueError(msg)
-        rows = [(lines.line_num, row) for row in lines]
+    rows = _rows(path)
     problems: list[str] = []
     jobs: dict[str, list[Job]] = {}
     modalities: dict[str, int] = {}
@@ -117,13 +120,14 @@ def read_jobs(path: str | os.PathLike[str]) -> JobList:
         seconds, images, beams = _number(row["seconds"]), _count(row["images"]), _count(row["beams"])
         if not submission:
             problems.append(f"line {line} names no submission")
-        if modality not in get_args(Modality):
-            problems.append(f"line {line}: modality {modality!r}; expected photon or proton")
+        if modality in get_args(Modality):
+            modalities.setdefault(modality, line)
+        else:
+            problems.append(f"line {line}: modality {told(modality)}; expected photon or proton")
         for name, value in (("seconds", seconds), ("images", images), ("beams", beams)):
             if value is None:
                 expected = "a positive time" if name == "seconds" else "a positive whole number"
-                problems.append(f"line {line}: {name} {row[name]!r}; expected {expected}")
-        modalities.setdefault(modality, line)
+                problems.append(f"line {line}: {name} {told(row[name])}; expected {expected}, at most {_MOST:,}")
         if seconds is not None and images is not None and beams is not None:
             jobs.setdefault(submission, []).append(Job(seconds, images, beams))
     if len(modalities) > 1:
@@ -135,6 +139,35 @@ def read_jobs(path: str | os.PathLike[str]) -> JobList:
         raise ValueError(msg)
     modality = next(m for m in get_args(Modality) if m in modalities)
     return JobList(modality, {submission: tuple(found) for submission, found in jobs.items()})
+
+
+def _rows(path: Path) -> list[tuple[int, dict[str, str | None]]]:
+    """The lines of the file, numbered, by column."""
+    content = path.read_bytes()
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        msg = f"{path.name}, line {line}: not UTF-8 (byte 0x{content[error.start]:02x}); save it as CSV in UTF-8"
+        raise ValueError(msg) from None
+    lines = csv.reader(io.StringIO(text, newline=""))
+    try:
+        found = [(lines.line_num, fields) for fields in lines if fields]
+    except csv.Error as error:
+        msg = f"{path.name}, line {lines.line_num}: not CSV: {error}"
+        raise ValueError(msg) from None
+    header = found[0][1] if found else []
+    expected = f"expected {', '.join(_COLUMNS)}"
+    if lacking := [name for name in _COLUMNS if name not in header]:
+        msg = f"{path.name} has no column {', '.join(lacking)}; {expected}"
+        raise ValueError(msg)
+    if more := [told(name) for i, name in enumerate(header) if name not in _COLUMNS or name in header[:i]]:
+        msg = f"{path.name}, line {found[0][0]}: columns that are unknown or there twice: {', '.join(more)}; {expected}"
+        raise ValueError(msg)
+    if long := [line for line, fields in found if len(fields) > len(header)]:
+        msg = f"{path.name}, line {long[0]}: more values than the {len(header)} columns; {expected}"
+        raise ValueError(msg)
+    return [(line, dict(zip_longest(header, fields))) for line, fields in found[1:]]
 
 
 def run_time_tables(
@@ -151,13 +184,15 @@ def run_time_tables(
     -------
     tables, remarks
         A table has `run_time` and `run_time_mean` in rows with an empty `case`: `polars.concat` puts them below a score
-        table. Where a fit is not possible, `run_time` is left out, and a remark says why.
+        table. Where a fit is not possible, `run_time` is left out, and a remark says why. The first remark says what
+        the times are of: a file of another task looks just the same.
     """
     wanted = list(jobs.jobs if submissions is None else submissions)
     if lacking := [submission for submission in wanted if submission not in jobs.jobs]:
         msg = f"there are no jobs of {', '.join(lacking)}; there are some of {', '.join(sorted(jobs.jobs))}"
         raise ValueError(msg)
-    tables, remarks = {}, []
+    tables = {}
+    remarks = [f"run times of {jobs.modality}s: one image with {SCENARIO[jobs.modality]} {_BEAMS[jobs.modality]}"]
     for submission in wanted:
         found = jobs.jobs[submission]
         rows = [Row("", "", "run_time_mean", run_time(found, modality=jobs.modality, how="as-described"))]
@@ -174,7 +209,7 @@ def _number(text: str | None) -> float | None:
         value = float(text or "")
     except ValueError:
         return None
-    return value if 0 < value < math.inf else None
+    return value if 0 < value <= _MOST else None
 
 
 def _count(text: str | None) -> int | None:

@@ -14,7 +14,15 @@ from numpy.typing import NDArray
 from isocenter.metrics import SparseDose
 from isocenter.submissions import GridPolicy, Reading
 from isocenter.volumes import File, Folder, Grid, VolumeError
-from isocenter.volumes.sparse import HEADER, SHAPE, SparseVolume, read_mask, read_sparse, read_voxel_dimensions
+from isocenter.volumes.sparse import (
+    HEADER,
+    SHAPE,
+    SparseVolume,
+    first_line,
+    read_mask,
+    read_sparse,
+    read_voxel_dimensions,
+)
 
 ORGANS = ("Brainstem", "SpinalCord", "RightParotid", "LeftParotid", "Esophagus", "Larynx", "Mandible")
 TARGETS = ("PTV56", "PTV63", "PTV70")
@@ -23,6 +31,7 @@ Criterion = tuple[str, str]
 """Structure and criterion, such as ("PTV70", "D_99")."""
 
 _POINTS = ("structure", "criterion", "value")
+_MOST_GY = 1e9  # far more than any dose; sums of squares stay finite
 _MOST_POINTS = 10_000  # bytes of a list of DVH points; the longest has 23 lines
 
 
@@ -102,8 +111,7 @@ class Prediction:
 
     def read(self, file: File, *, grid: Grid | None, policy: GridPolicy) -> Reading:  # noqa: ARG002 (the format has no grid)
         """Read a dose or DVH points, whichever the first line announces."""
-        with file.open() as stream:
-            first = stream.readline(100).decode("utf-8-sig", "replace").strip()
+        first = first_line(file).strip()
         if tuple(word.strip() for word in first.lower().split(",")) == _POINTS:
             return Reading(_points(file))
         if first != HEADER.decode():
@@ -111,6 +119,7 @@ class Prediction:
             raise VolumeError(msg)
         volume = read_sparse(file, repeated="last")
         assert volume.values is not None
+        _refuse_absurd(volume.values)
         remarks: list[tuple[Literal["warning", "note"], str]] = []
         if volume.repeated:
             remarks.append(
@@ -129,6 +138,13 @@ class Prediction:
 _REQUIRED = ("dose", "possible_dose_mask", "voxel_dimensions")
 
 
+def _refuse_absurd(doses: NDArray[np.float64]) -> None:
+    """Numbers that are no dose in any unit, and whose squares would overflow."""
+    if len(doses) and (largest := float(np.abs(doses).max())) > _MOST_GY:
+        msg = f"holds {largest:g}; no dose is larger than {_MOST_GY:g} Gy"
+        raise VolumeError(msg)
+
+
 def _points(file: File) -> dict[Criterion, float]:
     if file.size() > _MOST_POINTS:
         msg = f"{file.size():,} bytes; a list of DVH points has at most {_MOST_POINTS:,}"
@@ -142,12 +158,13 @@ def _points(file: File) -> dict[Criterion, float]:
             continue
         words = [word.strip() for word in row]
         try:
-            structure, criterion, value = words[0], words[1], float(words[2])
-        except (IndexError, ValueError):
+            structure, criterion, number = words
+            value = float(number)
+        except ValueError:
             troubles.append(f"line {line} is no structure, criterion and number")
             continue
         if not math.isfinite(value):
-            troubles.append(f"line {line} holds {words[2]}, which is not finite")
+            troubles.append(f"line {line} holds {number}, which is not finite")
         elif (structure, criterion) in points:
             troubles.append(f"line {line} gives {structure}, {criterion} again")
         else:
@@ -155,4 +172,5 @@ def _points(file: File) -> dict[Criterion, float]:
     if troubles:
         more = f"; and {len(troubles) - 5} more" if len(troubles) > 5 else ""
         raise VolumeError("; ".join(troubles[:5]) + more)
+    _refuse_absurd(np.array(list(points.values())))
     return points

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from isocenter.volumes._files import DiskFile, File
 from isocenter.volumes._header import MAX_BYTES
 from isocenter.volumes._read import Volume
-from isocenter.volumes.dicom._dataset import DicomError, number, open_dataset, stored_pixels, text
+from isocenter.volumes.dicom._dataset import DicomError, number, open_dataset, text
+from isocenter.volumes.dicom._pixels import stored_pixels
 from isocenter.volumes.dicom._stack import Irregular, Plane, plane_of, stack
 
 # How far cosines, spacings and places of one series may differ by rounding.
@@ -27,6 +28,7 @@ class _Slice:
     name: str
     file: File
     series: str
+    frame: str
     plane: Plane
     thickness: float
     size: tuple[int, int]
@@ -40,9 +42,9 @@ def read_ct(
 ) -> Volume:
     """Read the slices of one CT series, in any order: stored integers × slope + intercept, HU, float32, (x, y, z).
 
-    Slices are sorted along their normal. Two at one place, slices of different size, spacing or orientation and a stack
-    that leans (a tilted gantry) are errors that name the files; unequal distances and missing slices are, too, unless
-    `irregular` is "resample": then slices are interpolated linearly at the median distance.
+    Slices are sorted along their normal. Two at one place, slices of different size, spacing, orientation or frame of
+    reference and a stack that leans (a tilted gantry) are errors that name the files; unequal distances and missing
+    slices are, too, unless `irregular` is "resample": then slices are interpolated linearly at the median distance.
 
     Parameters
     ----------
@@ -88,6 +90,7 @@ def _header(file: File) -> _Slice:
             name=file.name,
             file=file,
             series=text(dataset, "SeriesInstanceUID"),
+            frame=text(dataset, "FrameOfReferenceUID"),
             plane=plane_of(dataset),
             thickness=number(dataset, "SliceThickness", default=0.0),
             size=(int(number(dataset, "Columns")), int(number(dataset, "Rows"))),
@@ -106,6 +109,8 @@ def _check_same(slices: Sequence[_Slice], places: NDArray[np.float64]) -> None:
         found = []
         if one.series != first.series:
             found.append(f"belongs to series {one.series}, not {first.series}")
+        if one.frame != first.frame:
+            found.append(f"lies in frame of reference {one.frame or 'unknown'}, not {first.frame or 'unknown'}")
         if one.size != first.size:
             found.append(f"has {one.size[0]}×{one.size[1]} pixels, not {first.size[0]}×{first.size[1]}")
         if np.abs(np.subtract(plane.spacing, other.spacing)).max() > _SPACING_MM:

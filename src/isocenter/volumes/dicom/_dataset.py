@@ -7,7 +7,6 @@ with the name of its attribute, and neither a warning nor an exception of some o
 from __future__ import annotations
 
 import io
-import math
 import re
 import struct
 import warnings
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isocenter.volumes._files import File
-from isocenter.volumes._header import MAX_BYTES, VolumeError, shortened
+from isocenter.volumes._header import VolumeError, shortened
 
 if TYPE_CHECKING:
     from pydicom import Dataset
@@ -26,8 +25,13 @@ if TYPE_CHECKING:
 # Enough for every file of a study; a whole RTDOSE or RTSTRUCT is held in memory while it is read.
 MAX_FILE = 1 << 30
 _PREAMBLE = 128
-# Implicit and explicit little endian, and explicit big endian: voxels that are stored as they are.
-_PLAIN = ("1.2.840.10008.1.2", "1.2.840.10008.1.2.1", "1.2.840.10008.1.2.2")
+# A file meta group has about ten attributes, a data set some hundred before its sequences are counted.
+_MAX_META, _MAX_ATTRIBUTES = 1_000, 20_000
+# Of all reads of a parser, sequences included: a structure set of a hundred thousand contours takes about a million.
+_MAX_READS = 4_000_000
+# The modality is among the first attributes; and no attribute that says what a file is has more than some kilobytes.
+_MAX_BEFORE_MODALITY, _MAX_KEPT = 1 << 20, 1 << 22
+_MODALITY, _PIXELS = 0x00080060, (0x7FE00008, 0x7FE00009, 0x7FE00010)
 # Pixel data in other syntaxes is compressed but the header is readable; in this one the header is too, without limit.
 _DEFLATED = "1.2.840.10008.1.2.1.99"
 _LONG = (b"OB", b"OD", b"OF", b"OL", b"OV", b"OW", b"SQ", b"UC", b"UN", b"UR", b"UT")
@@ -71,48 +75,110 @@ def open_dataset(file: File, *, tags: Sequence[str] | None = None, pixels: bool 
     DicomError
         When the file is not DICOM, is larger than 1 GiB, is deflated as a whole or is damaged.
     """
-    from pydicom import dcmread
+    from pydicom.filereader import read_partial
+    from pydicom.tag import Tag
 
     if file.size() > MAX_FILE:
         msg = f"{file.name}: {file.size():,} bytes; at most {MAX_FILE:,} are read of a DICOM file"
         raise DicomError(msg)
     with file.open() as raw:
-        stream = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, raw))
+        stream = _Patient(raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, raw)))
         try:
             head = stream.read(_PREAMBLE + 4)
             if not looks_like_dicom(head):
                 msg = f"{file.name}: not a DICOM file"
                 raise NotDicomError(msg)
-            if _transfer_syntax(stream, start=_PREAMBLE + 4 if head.endswith(b"DICM") else 0) == _DEFLATED:
-                msg = f"{file.name}: stored in the deflated transfer syntax; convert it to explicit little endian"
+            if _check_start(stream, preamble=head.endswith(b"DICM")) == _DEFLATED:
+                msg = "stored in the deflated transfer syntax; convert it to explicit little endian"
                 raise DicomError(msg)
             stream.seek(0)
             with _quiet():
-                dataset = dcmread(
-                    stream,
+                dataset = read_partial(
+                    cast(BinaryIO, stream),
+                    _Watch(stream, pixels=pixels, kept=None if tags is None else {Tag(tag) for tag in tags}),
                     force=True,  # it has been looked at above
-                    stop_before_pixels=not pixels,
-                    specific_tags=None if tags is None else list(tags),
+                    specific_tags=None if tags is None else [Tag(tag) for tag in tags],
                 )
-        except DicomError:
+        except NotDicomError:
             raise
+        except DicomError as error:
+            msg = f"{file.name}: {error}"
+            raise DicomError(msg) from error
         except Exception as error:  # a hostile file can raise nearly anything in a parser
             msg = f"{file.name}: damaged or cut off: {shortened(str(error) or type(error).__name__, 200)}"
             raise DicomError(msg) from error
     return dataset
 
 
-def _transfer_syntax(stream: BinaryIO, *, start: int) -> str:
-    """The transfer syntax of the file meta group, "" without one; read here because pydicom would already inflate."""
-    stream.seek(start)
-    while len(header := stream.read(8)) == 8 and header[:2] == b"\x02\x00":
+class _Patient:
+    """A stream that is read only so many times, for a file can keep a parser busy with elements of eight bytes."""
+
+    def __init__(self, stream: io.BufferedReader) -> None:
+        self._stream = stream
+        self._left = _MAX_READS
+        self.seek, self.tell = stream.seek, stream.tell
+
+    def read(self, size: int = -1) -> bytes:
+        self._left -= 1
+        if self._left < 0:
+            msg = f"damaged: no end after {_MAX_READS:,} reads"
+            raise DicomError(msg)
+        return self._stream.read(size)
+
+
+class _Watch:
+    """Whether to stop before an attribute of the data set; an error where going on would lead nowhere."""
+
+    def __init__(self, stream: _Patient, *, pixels: bool, kept: set[Any] | None) -> None:
+        self._stream, self._pixels, self._kept = stream, pixels, kept
+        self._seen, self._modality = 0, False
+
+    def __call__(self, tag: int, _: str | None, length: int) -> bool:
+        if not self._pixels and tag in _PIXELS:
+            return True
+        self._seen += 1
+        self._modality |= tag == _MODALITY
+        if self._seen > _MAX_ATTRIBUTES:
+            msg = f"damaged: more than {_MAX_ATTRIBUTES:,} attributes"
+            raise DicomError(msg)
+        if not self._modality and self._stream.tell() > _MAX_BEFORE_MODALITY:
+            msg = f"damaged: no modality within {_MAX_BEFORE_MODALITY:,} bytes"
+            raise DicomError(msg)
+        if self._kept is not None and tag in self._kept and _MAX_KEPT < length < 0xFFFFFFFF:
+            msg = f"damaged: attribute ({tag >> 16:04X},{tag & 0xFFFF:04X}) of {length:,} bytes"
+            raise DicomError(msg)
+        return False
+
+
+def _check_start(stream: _Patient, *, preamble: bool) -> str:
+    """The transfer syntax of the file meta group, "" without one; read here because pydicom would already inflate.
+
+    After a preamble there must be such a group, and after it something other than group 0, of which zeros would be.
+    """
+    stream.seek(_PREAMBLE + 4 if preamble else 0)
+    syntax = ""
+    for count in range(_MAX_META):
+        header = stream.read(8)
+        group = header[:2]
+        if preamble and count == 0 and (group != b"\x02\x00" or len(header) < 8):
+            found = f"an attribute of group {group[::-1].hex()}" if len(header) == 8 else "no attribute"
+            msg = f"damaged: {found} after the preamble; the file meta group, 0002, was expected"
+            raise DicomError(msg)
+        if group != b"\x02\x00" or len(header) < 8:
+            if group == b"\0\0":
+                msg = "damaged: an attribute of group 0000 where the data set starts; group 0008 was expected"
+                raise DicomError(msg)
+            return syntax
         length = struct.unpack("<H", header[6:])[0]
         if header[4:6] in _LONG:
             length = struct.unpack("<I", stream.read(4).ljust(4, b"\0"))[0]
         if header[2:4] == b"\x10\x00":
-            return stream.read(min(length, 64)).decode("ascii", "replace").strip("\0 ")
+            value = stream.read(min(length, 64))
+            syntax = value.decode("ascii", "replace").strip("\0 ")
+            length -= len(value)
         stream.seek(length, io.SEEK_CUR)
-    return ""
+    msg = f"damaged: more than {_MAX_META:,} attributes in the file meta group"
+    raise DicomError(msg)
 
 
 def _quiet() -> warnings.catch_warnings[None]:
@@ -135,6 +201,8 @@ def text(dataset: Dataset, keyword: str, *, default: str = "") -> str:
 
 def items(dataset: Dataset, keyword: str) -> list[Dataset]:
     """The items of a sequence; none if it is absent, empty or not a sequence."""
+    if keyword in dataset:
+        _check_items(keyword, stored(dataset, keyword))
     try:
         with _quiet():
             value = dataset.get(keyword)
@@ -146,6 +214,23 @@ def items(dataset: Dataset, keyword: str) -> list[Dataset]:
     return list(value) if isinstance(value, Items) else []
 
 
+def _check_items(keyword: str, element: Any) -> None:
+    """Refuse a sequence of anything but items: pydicom would make an item of every eight zeros."""
+    if not isinstance(value := element.value, bytes):
+        return  # already taken apart, reading by reading
+    order = "<" if element.is_little_endian else ">"
+    place = 0
+    while place + 8 <= len(value):
+        group, kind, length = struct.unpack_from(f"{order}HHI", value, place)
+        if (group, kind) == (0xFFFE, 0xE0DD) or length == 0xFFFFFFFF:
+            return  # the end, or an item that does not say where it ends
+        place += 8
+        if (group, kind) != (0xFFFE, 0xE000) or (length >= 8 and value[place : place + 2] == b"\0\0"):
+            msg = f"{keyword} is damaged: it holds something that is not an item, or an item of zeros"
+            raise DicomError(msg)
+        place += length
+
+
 def numbers(dataset: Dataset, keyword: str) -> NDArray[np.float64]:
     """All values of a decimal or integer attribute; empty if it is absent.
 
@@ -155,7 +240,7 @@ def numbers(dataset: Dataset, keyword: str) -> NDArray[np.float64]:
 
     if keyword not in dataset:
         return np.empty(0)
-    element = _stored(dataset, keyword)
+    element = stored(dataset, keyword)
     value = element.value
     if isinstance(element, RawDataElement) and _is_text(keyword):
         found = _parsed(keyword, value or b"")
@@ -173,7 +258,7 @@ def numbers(dataset: Dataset, keyword: str) -> NDArray[np.float64]:
     return found
 
 
-def _stored(dataset: Dataset, keyword: str) -> Any:
+def stored(dataset: Dataset, keyword: str) -> Any:
     """The attribute as it stands in the file, if pydicom can tell it."""
     try:
         with _quiet():
@@ -216,45 +301,6 @@ def number(dataset: Dataset, keyword: str, *, default: float | None = None) -> f
         msg = f"{keyword} is missing" if found.size == 0 else f"{keyword} has {found.size} values; one was expected"
         raise DicomError(msg)
     return float(found[0])
-
-
-def stored_pixels(dataset: Dataset) -> NDArray[Any]:
-    """The stored integers, frames × rows × columns, without any scaling.
-
-    Pixel data must be uncompressed, of one sample per pixel and exactly as long as rows, columns and frames say. Bits
-    above BitsStored, in which old scanners kept overlays, are cleared or, in signed data, take the sign.
-    """
-    syntax = str(getattr(dataset, "file_meta", {}).get("TransferSyntaxUID", _PLAIN[0]))
-    if syntax not in _PLAIN:
-        msg = f"pixel data is compressed (transfer syntax {syntax}); decompress it first, for instance with gdcmconv"
-        raise DicomError(msg)
-    rows, columns = (int(number(dataset, name)) for name in ("Rows", "Columns"))
-    frames = int(number(dataset, "NumberOfFrames", default=1.0))
-    bits = int(number(dataset, "BitsAllocated"))
-    stored, signed = int(number(dataset, "BitsStored", default=bits)), number(dataset, "PixelRepresentation", default=0)
-    if min(rows, columns, frames) < 1 or int(number(dataset, "SamplesPerPixel", default=1.0)) != 1:
-        msg = f"{frames} frames of {rows} rows and {columns} columns, one sample each, were expected to be at least one"
-        raise DicomError(msg)
-    if bits not in (8, 16, 32) or not 1 <= stored <= bits:
-        msg = f"{stored} bits stored in {bits} allocated; 8, 16 or 32 were expected"
-        raise DicomError(msg)
-    if math.prod((rows, columns, frames)) * 8 > MAX_BYTES:
-        msg = f"{frames}×{rows}×{columns} voxels would take more than {MAX_BYTES:,} bytes"
-        raise DicomError(msg)
-    data = _stored(dataset, "PixelData").value if "PixelData" in dataset else None
-    expected = rows * columns * frames * bits // 8
-    if not isinstance(data, bytes) or not expected <= len(data) <= expected + 1:
-        found = f"{len(data):,} bytes" if isinstance(data, bytes) else "missing"
-        msg = (
-            f"PixelData: {found}; {expected:,} bytes were expected for {frames}×{rows}×{columns} voxels of {bits} bits"
-        )
-        raise DicomError(msg)
-    order = ">" if dataset.original_encoding[1] is False else "<"
-    kind = f"{order}{'i' if signed else 'u'}{bits // 8}"
-    values = np.frombuffer(data, dtype=kind, count=rows * columns * frames).astype(kind[1:])
-    if stored < bits:
-        values = (values << (bits - stored)) >> (bits - stored)
-    return values.reshape(frames, rows, columns)
 
 
 def _is_text(keyword: str) -> bool:

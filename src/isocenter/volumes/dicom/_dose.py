@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from isocenter.volumes._files import DiskFile, File
 from isocenter.volumes._read import Volume
-from isocenter.volumes.dicom._dataset import DicomError, number, numbers, open_dataset, stored_pixels, text
+from isocenter.volumes.dicom._dataset import DicomError, number, numbers, open_dataset, text
+from isocenter.volumes.dicom._pixels import stored_pixels
 from isocenter.volumes.dicom._stack import Irregular, Plane, plane_of, stack
 
 if TYPE_CHECKING:
@@ -99,7 +100,8 @@ def _scaling(dataset: Dataset, relative_unit_gy: float | None) -> float:
         return scaling * relative_unit_gy
     known = {
         "GY": "DoseUnits is GY, but a relative unit was given; leave it out",
-        "RELATIVE": "DoseUnits is RELATIVE; relative_unit_gy, what a dose of 1 is in gray, was expected",
+        "RELATIVE": "DoseUnits is RELATIVE; GY was expected. Export the dose in gray; or, from Python only, say with "
+        "relative_unit_gy of read_dose what a relative dose of 1 is in gray",
     }
     raise DicomError(known.get(units, f"DoseUnits is {units or 'missing'}; GY or RELATIVE was expected"))
 

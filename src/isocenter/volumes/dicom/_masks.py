@@ -76,7 +76,8 @@ def roi_mask(
     Raises
     ------
     DicomError
-        If a contour is not flat, is tilted against the slices of the grid, or fits none of them within the tolerance.
+        If the ROI has a `problem`, or a contour is not flat, is tilted against the slices of the grid, or fits none of
+        them within the tolerance.
 
     Examples
     --------

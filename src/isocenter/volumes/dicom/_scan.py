@@ -42,6 +42,7 @@ _TAGS = (
     "RTPlanLabel",
     "DoseReferenceSequence",
 )
+_SUFFIXES = (".dcm", ".dicom", ".ima")
 
 
 def scan(path: str | os.PathLike[str], *, patient: str | None = None) -> Study:
@@ -75,6 +76,7 @@ class _Collected:
 
     def __init__(self, remarks: list[str]) -> None:
         self.remarks = remarks
+        self.damaged: list[str] = []
         self.passed: Counter[str] = Counter()
         self.seen: dict[str, str] = {}
         self.slices: list[tuple[Item, str, str]] = []
@@ -87,18 +89,23 @@ class _Collected:
         try:
             dataset = open_dataset(file, tags=_TAGS)
             modality = text(dataset, "Modality")
-            if modality not in ("CT", "RTDOSE", "RTSTRUCT", "RTPLAN"):
-                self.passed[f"of modality {modality}" if modality else "without a modality"] += 1
+            if not modality:
+                self.damaged.append(f"{name}: passed over: has no modality")
+            elif modality not in ("CT", "RTDOSE", "RTSTRUCT", "RTPLAN"):
+                self.passed[f"of modality {modality}"] += 1
             elif modality == "CT" and "LOCALIZER" in text(dataset, "ImageType").split("\\"):
                 self.passed["of CT localizers"] += 1
             else:
                 self._keep(modality, _item(name, file, dataset), dataset)
         except NotDicomError:
-            self.passed["not in DICOM"] += 1
+            if name.lower().endswith(_SUFFIXES):
+                self.damaged.append(f"{name}: passed over: named as DICOM, but its {file.size():,} bytes are not")
+            else:
+                self.passed["not in DICOM"] += 1
         except DicomError as error:
-            self.remarks.append(f"{name}: passed over: {error}")
+            self.damaged.append(f"{name}: passed over: {error}")
         except OSError as error:
-            self.remarks.append(f"{name}: passed over: cannot be read: {error.strerror or error}")
+            self.damaged.append(f"{name}: passed over: cannot be read: {error.strerror or error}")
 
     def _keep(self, modality: str, item: Item, dataset: Dataset) -> None:
         first = self.seen.setdefault(item.uid, item.name)
@@ -122,6 +129,7 @@ class _Collected:
     def study(self, name: str, patient: str | None) -> Study:
         """All that was found, of one patient."""
         every: list[Item] = [*(one for one, _, _ in self.slices), *self.doses, *self.structures, *self.plans]
+        self.remarks += self.damaged
         self.remarks += [
             f"{count} file{'s' * (count > 1)} {what} passed over" for what, count in sorted(self.passed.items())
         ]
@@ -144,6 +152,7 @@ class _Collected:
             structures=tuple(one for one in self.structures if one.patient in mine),
             plans=tuple(one for one in self.plans if one.patient in mine),
             remarks=tuple(self.remarks),
+            damaged=tuple(self.damaged),
         )
 
 

@@ -37,6 +37,9 @@ def slabs_of(roi: Roi, grid: Grid, bridge: float) -> tuple[int, list[Slab], list
     if not bridge >= 1:
         msg = f"bridge must be at least 1, not {bridge}"
         raise ValueError(msg)
+    if roi.problem:
+        msg = f"{roi.label!r}: {roi.problem}"
+        raise DicomError(msg)
     if not roi.contours:
         return 2, [], []
     axis = _slice_axis(roi, grid)

@@ -45,6 +45,8 @@ class Roi:
         The frame of reference of its coordinates, ReferencedFrameOfReferenceUID; a structure set may have several.
     remarks
         What was left out, in words.
+    problem
+        What is wrong with a contour, "" if nothing is. Then there are no contours, and to paint it is an error.
     """
 
     number: int
@@ -55,6 +57,7 @@ class Roi:
     kind: str = ""
     frame: str = ""
     remarks: tuple[str, ...] = ()
+    problem: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +91,8 @@ def read_structures(source: str | os.PathLike[str] | File) -> StructureSet:
 
     Points and open contours enclose nothing and are left out, as are contours of fewer than three points and a contour
     that stands there twice on one plane (drawn twice it would erase itself); each leaves a remark with its ROI. An ROI
-    without any contour is kept, empty. What is wrong with the file is an error.
+    without any contour is kept, empty. So is one with a contour that cannot be read; its `problem` says why, and the
+    others are as good as before. What is wrong with the file as a whole is an error.
 
     References
     ----------
@@ -115,12 +119,16 @@ def _rois(dataset: Dataset) -> tuple[Roi, ...]:
     names = dict(named)
     frames = {n: text(item, "ReferencedFrameOfReferenceUID") for (n, _), item in zip(named, listed, strict=True)}
     drawn: dict[int, tuple[list[NDArray[np.float64]], list[str]]] = {n: ([], []) for n in names}
+    problems: dict[int, str] = {}
     for item in items(dataset, "ROIContourSequence"):
         roi = int(number(item, "ReferencedROINumber"))
         if roi not in names:
             msg = f"contours of ROI {roi}, which StructureSetROISequence does not name"
             raise DicomError(msg)
-        _add_contours(item, names[roi], *drawn[roi])
+        try:
+            _add_contours(item, *drawn[roi])
+        except DicomError as error:
+            problems.setdefault(roi, str(error))
     kinds = {
         int(number(item, "ReferencedROINumber")): text(item, "RTROIInterpretedType")
         for item in items(dataset, "RTROIObservationsSequence")
@@ -131,17 +139,18 @@ def _rois(dataset: Dataset) -> tuple[Roi, ...]:
             number=roi,
             name=name,
             label=f"{name} (ROI {roi})" if many[name] > 1 or not name else name,
-            contours=tuple(drawn[roi][0]),
+            contours=() if roi in problems else tuple(drawn[roi][0]),
             kind=kinds.get(roi, ""),
             frame=frames[roi],
             remarks=tuple(drawn[roi][1] if drawn[roi][0] else (*drawn[roi][1], "has no closed contour")),
+            problem=problems.get(roi, ""),
         )
         for roi, name in names.items()
     ]
     return _with_spacing(found)
 
 
-def _add_contours(item: Dataset, name: str, contours: list[NDArray[np.float64]], remarks: list[str]) -> None:
+def _add_contours(item: Dataset, contours: list[NDArray[np.float64]], remarks: list[str]) -> None:
     """Collect the closed contours of an ROI, and remarks on what is left out."""
     left_out: Counter[str] = Counter()
     seen: set[bytes] = set()
@@ -152,11 +161,11 @@ def _add_contours(item: Dataset, name: str, contours: list[NDArray[np.float64]],
             continue
         data = numbers(contour, "ContourData")
         if data.size % 3:
-            msg = f"{name!r}: ContourData with {data.size} numbers, which are not triples"
+            msg = f"ContourData with {data.size} numbers, which are not triples"
             raise DicomError(msg)
         points = data.reshape(-1, 3)
         if (abs(points) > _FURTHEST_MM).any():
-            msg = f"{name!r}: a contour point {abs(points).max():.3g} mm away from the origin"
+            msg = f"a contour point {abs(points).max():.3g} mm away from the origin"
             raise DicomError(msg)
         if len(np.unique(points, axis=0)) < 3:
             left_out["of fewer than three points"] += 1

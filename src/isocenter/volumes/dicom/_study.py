@@ -113,6 +113,8 @@ class Study:
     plans: tuple[Plan, ...]
     remarks: tuple[str, ...] = ()
     """What was passed over, and why: other files, other modalities, links, damaged and doubled files."""
+    damaged: tuple[str, ...] = ()
+    """Those of the remarks that are on files which look like DICOM and cannot be read; what is missing may be there."""
 
     def ct_series(self, which: str | None = None) -> CtSeries:
         """The CT series; of several, the one whose UID or description is `which`."""
@@ -170,4 +172,7 @@ class Study:
             raise AmbiguousStudyError(msg)
         wanted = what if which is None else f"{what} {which!r}"
         msg = f"{self.name} holds no {wanted}" + (f"; there is: {listed}" if listed != "none" else "")
+        if self.damaged:
+            more = f"; and {len(self.damaged) - 5} more" if len(self.damaged) > 5 else ""
+            msg += f"; perhaps it is what could not be read: {'; '.join(self.damaged[:5])}{more}"
         raise DicomError(msg)
