@@ -13,7 +13,7 @@ import numpy as np
 import SimpleITK as sitk
 
 import isocenter
-from benchmarks import ensembles, gamma, openkbp, surfaces
+from benchmarks import bootstrap, detection_cases, ensembles, gamma, openkbp, surfaces
 from benchmarks.timing import best, compare
 from isocenter.evaluation import Evaluation, evaluate
 from isocenter.metrics import dice
@@ -106,7 +106,16 @@ def starting() -> None:
 
 
 if __name__ == "__main__":
-    for benchmark in (reading_and_scoring, cohort, surfaces.run, ensembles.run, gamma.run, openkbp.run):
+    for benchmark in (
+        reading_and_scoring,
+        cohort,
+        surfaces.run,
+        ensembles.run,
+        gamma.run,
+        openkbp.run,
+        detection_cases.run,
+        bootstrap.run,
+    ):
         with tempfile.TemporaryDirectory() as name:
             os.environ["ISOCENTER_CACHE"] = str(Path(name, "cache"))
             benchmark(Path(name))

@@ -3,6 +3,12 @@
 `catalogue` says of every metric its unit, its direction and its bounds, and is the only place that does.
 """
 
+from isocenter.metrics._average_precision import (
+    PrecisionRecallCurve,
+    average_precision,
+    precision_recall_curve,
+    why_no_average_precision,
+)
 from isocenter.metrics._beams import (
     Direction,
     StratifiedMae,
@@ -18,9 +24,13 @@ from isocenter.metrics._beams import (
     plan_mae,
     proton_direction,
 )
+from isocenter.metrics._blobs import Blobs, lesions
+from isocenter.metrics._candidates import Candidates, candidates, case_likelihood, extract_candidates
 from isocenter.metrics._dose import DoseDifference, SparseDose, dose_difference
+from isocenter.metrics._froc import CAMELYON_RATES, LUNA16_RATES, Froc, froc
 from isocenter.metrics._gamma import gamma, gamma_analysis, gamma_many, gamma_pass_rate
 from isocenter.metrics._gamma_result import GammaConvention, GammaResult
+from isocenter.metrics._lesion_matching import LesionRow, match_lesions
 from isocenter.metrics._lesions import LesionCounts, aggregated_f1, components, match_components
 from isocenter.metrics._masks import cropped
 from isocenter.metrics._overlap import (
@@ -34,6 +44,8 @@ from isocenter.metrics._overlap import (
     volume_error,
     volume_similarity,
 )
+from isocenter.metrics._point_hits import Mark, PointRow, match_points, patient_call
+from isocenter.metrics._roc import OperatingPoint, RocCurve, auroc, operating_point, roc_curve, why_no_auroc
 from isocenter.metrics._s_score import s_score, s_score_of
 from isocenter.metrics._surface import (
     SurfaceDistances,
@@ -45,20 +57,35 @@ from isocenter.metrics._surface import (
 from isocenter.metrics.catalogue import Metric
 
 __all__ = [
+    "CAMELYON_RATES",
+    "LUNA16_RATES",
+    "Blobs",
+    "Candidates",
     "Direction",
     "DoseDifference",
+    "Froc",
     "GammaConvention",
     "GammaResult",
     "LesionCounts",
+    "LesionRow",
+    "Mark",
     "Metric",
+    "OperatingPoint",
     "Overlap",
+    "PointRow",
+    "PrecisionRecallCurve",
+    "RocCurve",
     "SparseDose",
     "StratifiedMae",
     "SurfaceDistances",
     "aggregated_dice",
     "aggregated_f1",
+    "auroc",
+    "average_precision",
     "average_surface_distance",
     "beam_mae",
+    "candidates",
+    "case_likelihood",
     "components",
     "compose_plan",
     "count_overlap",
@@ -67,6 +94,8 @@ __all__ = [
     "depth_dose_of_plane",
     "dice",
     "dose_difference",
+    "extract_candidates",
+    "froc",
     "gamma",
     "gamma_analysis",
     "gamma_many",
@@ -76,17 +105,26 @@ __all__ = [
     "idd_distance_z",
     "integrated_depth_dose",
     "jaccard",
+    "lesions",
     "masked_mae",
     "match_components",
+    "match_lesions",
+    "match_points",
+    "operating_point",
+    "patient_call",
     "photon_direction",
     "plan_mae",
     "precision",
+    "precision_recall_curve",
     "proton_direction",
     "recall",
+    "roc_curve",
     "s_score",
     "s_score_of",
     "surface_dice",
     "surface_distances",
     "volume_error",
     "volume_similarity",
+    "why_no_auroc",
+    "why_no_average_precision",
 ]

@@ -1,0 +1,94 @@
+"""How well an AUROC is known, without resampling: DeLong's variance and the interval from it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from isocenter.metrics._roc import checked
+
+Scale = Literal["plain", "logit"]
+
+
+@dataclass(frozen=True, slots=True)
+class DeLong:
+    """An AUROC and the variance of its estimate. Made by `delong`."""
+
+    auroc: float
+    variance: float
+
+    @property
+    def standard_error(self) -> float:
+        """Square root of the variance."""
+        return math.sqrt(self.variance)
+
+    def interval(self, level: float = 0.95, *, scale: Scale = "plain") -> tuple[float, float]:
+        """Confidence interval of the AUROC, by the normal distribution.
+
+        Parameters
+        ----------
+        level
+            The coverage aimed at, between 0 and 1.
+        scale
+            "plain" is A ± z·s, cut off at 0 and 1, as most software prints it. "logit" is made symmetric on the scale
+            of ln(A / (1 - A)), and covers better near 1; of an AUROC of exactly 0 or 1 it knows nothing: (NaN, NaN).
+        """
+        if not 0 < level < 1:
+            msg = f"a confidence level lies between 0 and 1, not at {level}"
+            raise ValueError(msg)
+        if scale not in ("plain", "logit"):
+            msg = f"the scale of an interval is 'plain' or 'logit', not {scale!r}"
+            raise ValueError(msg)
+        reach = NormalDist().inv_cdf((1 + level) / 2) * self.standard_error
+        if math.isnan(reach):
+            return math.nan, math.nan
+        if scale == "plain":
+            return max(0.0, self.auroc - reach), min(1.0, self.auroc + reach)
+        if not 0 < self.auroc < 1:
+            return math.nan, math.nan
+        centre, reach = math.log(self.auroc / (1 - self.auroc)), reach / (self.auroc * (1 - self.auroc))
+        return 1 / (1 + math.exp(reach - centre)), 1 / (1 + math.exp(-reach - centre))
+
+
+def delong(truth: ArrayLike, score: ArrayLike) -> DeLong:
+    """AUROC with DeLong's variance, Var = S₁₀/m + S₀₁/n, for m positive and n negative cases.
+
+    S₁₀ is the sample variance, over the positive cases, of the share of negative ones that a positive case outscores
+    (equal scores count one half); S₀₁ the same with the classes exchanged. Computed from midranks, in the time of a
+    sort. Cases are independent and unweighted; for clustered or weighted cases take `bootstrap_ci`.
+
+    Where scores separate the classes perfectly the variance is 0, which is not to be believed. With fewer than two
+    cases of a class it is NaN; without any, the AUROC too.
+
+    References
+    ----------
+    DeLong ER, DeLong DM, Clarke-Pearson DL. Comparing the areas under two or more correlated receiver operating
+    characteristic curves. Biometrics 44 (1988).
+    Sun X, Xu W. Fast implementation of DeLong's algorithm. IEEE Signal Process Lett 21 (2014).
+
+    Examples
+    --------
+    >>> found = delong([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6])
+    >>> round(found.auroc, 4), round(found.variance, 4)
+    (0.8889, 0.0247)
+    """
+    t, s, _ = checked(truth, score, None)
+    positive, negative = np.sort(s[t]), np.sort(s[~t])
+    m, n = positive.size, negative.size
+    if m == 0 or n == 0:
+        return DeLong(math.nan, math.nan)
+    of_positive = _outscored(positive, negative)
+    of_negative = 1 - _outscored(negative, positive)
+    variance = of_positive.var(ddof=1) / m + of_negative.var(ddof=1) / n if min(m, n) > 1 else math.nan
+    return DeLong(float(of_positive.mean()), float(variance))
+
+
+def _outscored(scores: NDArray[np.float64], others: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Share of the sorted others that each score is above, those equal to it counting one half."""
+    below, not_above = np.searchsorted(others, scores, side="left"), np.searchsorted(others, scores, side="right")
+    return np.asarray((below + not_above) / (2 * others.size))
