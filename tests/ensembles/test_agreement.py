@@ -165,7 +165,9 @@ def test_any_metric_of_two_masks_can_be_measured_on_pairs(
     def distance(truth: np.ndarray, other: np.ndarray, grid: Grid) -> float:
         return metrics.hausdorff_distance(truth, other, spacing=grid.spacing, percentile=95)
 
-    catalogue.register(Metric("test_distance", "mm", "lower", (0.0, math.inf), 2, "a metric that counts cannot tell"))
+    catalogue.register(
+        Metric("test_pair_distance", "mm", "lower", (0.0, math.inf), 2, "a metric that counts cannot tell")
+    )
 
     functions = {"dice": lambda truth, other, _: metrics.dice(truth, other)}
     table = measure_pairs(read_maps(hecktor, cohort, submissions), metrics=functions, pairs=pairs)
@@ -173,7 +175,9 @@ def test_any_metric_of_two_masks_can_be_measured_on_pairs(
     keys = ["case", "part", "metric"]
     assert table.sort(keys).equals(counted.sort(keys))
     assert table.filter(metric="missing").select("case", "part").rows() == [("CHUV002", "copy|team")]
-    distances = measure_pairs(read_maps(hecktor, cohort, submissions), metrics={"test_distance": distance}, pairs=pairs)
+    distances = measure_pairs(
+        read_maps(hecktor, cohort, submissions), metrics={"test_pair_distance": distance}, pairs=pairs
+    )
     assert distances.filter(case="CHUV001", part="copy|team")["value"].item() == 0.0
     assert distances.filter(case="CHUV004", part="copy|team")["value"].item() == 12.0  # half of 8 slices of 3 mm
 
