@@ -19,6 +19,18 @@ GOLDEN = Path(__file__).parents[1] / "golden" / "dose" / "gamma"
 TOLERANCE = 1.01e-6
 
 
+def test_the_pass_rates_that_the_documentation_prints() -> None:
+    with np.load(GOLDEN / "iso2mm.npz") as file:
+        doses = file["reference"], file["evaluation"]
+        axes = [file[f"ref_axis{d}"] for d in range(3)]
+    rates = [
+        gamma_pass_rate(*doses, axes=axes, dose_percent=1, distance_mm=1, sampler=sampler)
+        for sampler in ("shells", "exact")
+    ]
+    page = (Path(__file__).parents[2] / "docs" / "explanation" / "gamma.md").read_text()
+    assert "1 %/1 mm {:.2f} instead of {:.2f} % of the points".format(*rates) in page
+
+
 @pytest.mark.parametrize("dimensions", [1, 2, 3])
 @pytest.mark.parametrize("offset", [0.3, -0.8])
 def test_on_a_linear_slope_gamma_has_a_closed_form(dimensions: int, offset: float) -> None:

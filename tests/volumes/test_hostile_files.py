@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import json
 import multiprocessing
 import os
@@ -12,16 +11,15 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from isocenter.volumes import Grid, Volume, VolumeError, ZipMember, read, read_header, read_labels, write
+from isocenter.volumes import Grid, MemoryFile, Volume, VolumeError, ZipMember, read, read_header, read_labels, write
 
 GRID = Grid((5, 4, 3), spacing=(1, 1, 3), origin=(-3, 4, 5.5))
 LABELS = np.random.default_rng(2020).integers(0, 3, GRID.shape)
@@ -29,23 +27,6 @@ MHD = "ObjectType = Image\nNDims = 3\nDimSize = 2 2 2\nElementType = MET_UCHAR\n
 READERS = [read_header, read, read_labels]
 
 every_reader = pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
-
-
-@dataclass(frozen=True)
-class Memory:
-    """A file that is nowhere."""
-
-    name: str
-    content: bytes
-
-    def size(self) -> int:
-        return len(self.content)
-
-    def open(self) -> BinaryIO:
-        return io.BytesIO(self.content)
-
-    def beside(self, name: str) -> Memory:
-        raise FileNotFoundError(name)
 
 
 @pytest.fixture(scope="module")
@@ -97,7 +78,7 @@ def damaged(content: bytes, edits: list[Edit]) -> bytes:
     return bytes(new)
 
 
-def attempt(reader: Callable[[Memory], Any], file: Memory) -> tuple[Any, str]:
+def attempt(reader: Callable[[MemoryFile], Any], file: MemoryFile) -> tuple[Any, str]:
     """What is read, or what the VolumeError says; any other exception, and any warning, fails the test."""
     try:
         return reader(file), ""
@@ -120,7 +101,7 @@ def test_any_damage_is_a_volume_of_the_declared_shape_or_a_volume_error(
 ) -> None:
     content = written[suffix, dtype]
     content = gzip.compress(damaged(gzip.decompress(content), edits), 1) if inside else damaged(content, edits)
-    file = Memory(f"x{suffix}", content)
+    file = MemoryFile(f"x{suffix}", content)
     header, refusal = attempt(read_header, file)
     assert len(refusal) < 1000
     for reader in (read, read_labels):
@@ -243,12 +224,12 @@ def test_processes_that_were_forked_do_not_disturb_each_other_in_an_archive(tmp_
     assert all((volume.array == noise).all() for volume in volumes)
 
 
-def scaled(written: dict[tuple[str, str], bytes], *, slope: float, value: float) -> Memory:
+def scaled(written: dict[tuple[str, str], bytes], *, slope: float, value: float) -> MemoryFile:
     """Single-precision voxels, all of one value, and a slope in the header."""
     content = bytearray(written[".nii", "float32"])
     struct.pack_into("<2f", content, 112, slope, 0.0)
     voxels = np.full(GRID.shape, value, np.float32).tobytes()
-    return Memory("x.nii", bytes(content[: -len(voxels)]) + voxels)
+    return MemoryFile("x.nii", bytes(content[: -len(voxels)]) + voxels)
 
 
 def test_scaled_numbers_are_read_in_double_precision(written: dict[tuple[str, str], bytes]) -> None:
@@ -273,7 +254,7 @@ def test_a_length_of_many_digits_is_refused_in_a_few_words(
     content = written[suffix, "uint8"].replace(field + b"5 4 3", field + lengths)
     assert lengths in content
     with pytest.raises(VolumeError) as told:
-        read_header(Memory(f"x{suffix}", content))
+        read_header(MemoryFile(f"x{suffix}", content))
     assert len(str(told.value)) < 1000
 
 
@@ -297,7 +278,7 @@ def test_no_number_in_a_header_upsets_the_geometry(
     assert field in content
     words = field.replace(b"-3", b"1").replace(b"1", number.encode(), 1)
     try:
-        header = read_header(Memory(f"x{suffix}", content.replace(field, words)))
+        header = read_header(MemoryFile(f"x{suffix}", content.replace(field, words)))
     except VolumeError:
         return
     assert header.grid.deviation(GRID) >= 0

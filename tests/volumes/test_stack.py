@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import tracemalloc
 import zipfile
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 import pytest
@@ -16,7 +13,7 @@ import SimpleITK as sitk
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from isocenter.volumes import DiskFile, Grid, Volume, VolumeError, ZipMember, read, write
+from isocenter.volumes import DiskFile, Grid, MemoryFile, Volume, VolumeError, ZipMember, read, write
 from isocenter.volumes._stack import Frame, read_frames, read_stack_header
 
 GRID = Grid((6, 5, 4), spacing=(1.0, 2.0, 3.0), origin=(-10.0, 5.0, 100.0))
@@ -24,23 +21,6 @@ HEADER = (
     "ObjectType = Image\nNDims = 4\nBinaryData = True\nBinaryDataByteOrderMSB = {msb}\nCompressedData = {compressed}\n"
     "DimSize = {size}\nElementSpacing = 1 2 3 1\nOffset = -10 5 100 0\nElementType = {kind}\nElementDataFile = LOCAL\n"
 )
-
-
-@dataclass(frozen=True)
-class Memory:
-    """A file that is nowhere."""
-
-    name: str
-    content: bytes
-
-    def size(self) -> int:
-        return len(self.content)
-
-    def open(self) -> BinaryIO:
-        return io.BytesIO(self.content)
-
-    def beside(self, name: str) -> Memory:
-        raise FileNotFoundError(name)
 
 
 def doses(count: int, grid: Grid = GRID) -> list[np.ndarray]:
@@ -124,7 +104,7 @@ def test_numbers_may_be_of_any_plain_type_and_byte_order(tmp_path: Path) -> None
     for kind, dtype in (("MET_SHORT", "i2"), ("MET_DOUBLE", "f8"), ("MET_UCHAR", "u1")):
         for msb in (False, True):
             stored = values.astype(f"{'>' if msb else '<'}{dtype}").tobytes(order="F")
-            file = Memory("x.mha", header("6 5 4 2", kind=kind, msb=msb) + stored)
+            file = MemoryFile("x.mha", header("6 5 4 2", kind=kind, msb=msb) + stored)
             for i, frame in enumerate(read_frames(file)):
                 assert np.array_equal(frame.array, values[..., i])
                 assert frame.array.dtype == np.dtype(dtype)
@@ -133,7 +113,7 @@ def test_numbers_may_be_of_any_plain_type_and_byte_order(tmp_path: Path) -> None
 def test_negative_dose_and_not_a_number_are_content_not_background() -> None:
     values = np.zeros((6, 5, 4, 2), "<f4")
     values[2, 3, 1, 0], values[5, 4, 3, 1] = -1.0, np.nan
-    first, second = read_frames(Memory("x.mha", header("6 5 4 2") + values.tobytes(order="F")))
+    first, second = read_frames(MemoryFile("x.mha", header("6 5 4 2") + values.tobytes(order="F")))
     assert first.box == (slice(2, 3), slice(3, 4), slice(1, 2))
     assert second.box == (slice(5, 6), slice(4, 5), slice(3, 4))
 
@@ -178,7 +158,7 @@ def test_only_the_frames_that_are_held_cost_memory(tmp_path: Path) -> None:
 # What is refused ------------------------------------------------------------------------------------------------------
 
 
-def frames_of(file: Memory | DiskFile | Path, indices: list[int] | None = None) -> list[Frame]:
+def frames_of(file: MemoryFile | DiskFile | Path, indices: list[int] | None = None) -> list[Frame]:
     return list(read_frames(file, indices))
 
 
@@ -227,11 +207,11 @@ VOXELS = np.arange(360, dtype="<f4").tobytes()
 )
 def test_a_stack_that_lies_about_itself_is_refused(content: bytes, said: str) -> None:
     with pytest.raises(VolumeError, match=said):
-        frames_of(Memory("x.mha", content))
+        frames_of(MemoryFile("x.mha", content))
 
 
 def test_a_promise_of_terabytes_costs_nothing() -> None:
-    file = Memory("x.mha", header("1000 1000 900 400", compressed=True) + zlib.compress(bytes(1 << 20)))
+    file = MemoryFile("x.mha", header("1000 1000 900 400", compressed=True) + zlib.compress(bytes(1 << 20)))
     tracemalloc.start()
     try:
         with pytest.raises(VolumeError, match="cannot hold"):
@@ -244,7 +224,7 @@ def test_a_promise_of_terabytes_costs_nothing() -> None:
 @pytest.mark.parametrize("name", ["x.mhd", "x.txt", "x"])
 def test_other_files_are_no_stacks(name: str) -> None:
     with pytest.raises(VolumeError, match="not a stack"):
-        frames_of(Memory(name, header() + VOXELS))
+        frames_of(MemoryFile(name, header() + VOXELS))
 
 
 @given(
@@ -258,7 +238,7 @@ def test_any_damage_gives_frames_of_the_declared_shape_or_a_volume_error(
     place: int, token: bytes, compressed: bool
 ) -> None:
     whole = header(compressed=compressed) + (zlib.compress(VOXELS) if compressed else VOXELS)
-    file = Memory("x.mha", whole[:place] + token + whole[place + len(token) :])
+    file = MemoryFile("x.mha", whole[:place] + token + whole[place + len(token) :])
     try:
         stack = read_stack_header(file)
         found = frames_of(file)

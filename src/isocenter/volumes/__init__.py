@@ -10,7 +10,7 @@ data file of a detached header that lies beside it.
 ((512, 512, 150), (0.98, 0.98, 3.0))
 """
 
-from isocenter.volumes._files import DiskFile, File, Folder, ZipMember, digest
+from isocenter.volumes._files import DiskFile, File, Folder, MemoryFile, ZipMember, digest
 from isocenter.volumes._grid import Grid
 from isocenter.volumes._header import SUFFIXES, Header, VolumeError, suffix_of
 from isocenter.volumes._labels import LabelMap, side_by_side
@@ -29,6 +29,7 @@ __all__ = [
     "Grid",
     "Header",
     "LabelMap",
+    "MemoryFile",
     "Stack",
     "Volume",
     "VolumeError",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import io
 import os
 import stat
 import zipfile
@@ -108,6 +109,26 @@ class ZipMember:
         """Another member of the same folder."""
         folder, slash, _ = self.member.rpartition("/")
         return ZipMember(self.archive, f"{folder}{slash}{name}")
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFile:
+    """A small file that exists in memory only."""
+
+    name: str
+    content: bytes
+
+    def size(self) -> int:
+        """Number of bytes."""
+        return len(self.content)
+
+    def open(self) -> BinaryIO:
+        """Open for reading."""
+        return io.BytesIO(self.content)
+
+    def beside(self, name: str) -> File:
+        """It lies in no folder."""
+        raise FileNotFoundError(name)
 
 
 def _directory(path: Path) -> zipfile.ZipFile:

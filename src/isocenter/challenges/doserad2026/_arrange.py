@@ -11,45 +11,24 @@ out, as are their metadata.
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, BinaryIO, TypeGuard
+from typing import Any, TypeGuard
 
 from isocenter.challenges.doserad2026._geometry import planned_beams, read_json
 from isocenter.challenges.doserad2026._output import INDEX
 from isocenter.challenges.doserad2026._words import some, told, verb
 from isocenter.evaluation import CohortError
 from isocenter.submissions import Entry, Listing, Problem
-from isocenter.volumes import File, Folder
+from isocenter.volumes import File, Folder, MemoryFile
 
 _JOB = r"(?:(?P<job>.*?)/)??"
 _METADATA = re.compile(_JOB + r"(?:input/)?stacked-(?:photon|proton)-beam-level-metadata\.json")
 # More stacks, or doses in one, than there can be.
 _MOST = 1 << 31
 _STACK = re.compile(_JOB + r"(?:output/)?images/stacked-radiation-dose-map-(?P<number>[0-9]{1,3})/[^/]+\.mha")
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A small file that exists in memory only."""
-
-    name: str
-    content: bytes
-
-    def size(self) -> int:
-        """Number of bytes."""
-        return len(self.content)
-
-    def open(self) -> BinaryIO:
-        """Open for reading."""
-        return io.BytesIO(self.content)
-
-    def beside(self, name: str) -> File:
-        """It lies in no folder."""
-        raise FileNotFoundError(name)
 
 
 def arrange(listing: Listing, cases: Mapping[str, Mapping[str, File]]) -> Listing:
@@ -75,7 +54,7 @@ def arrange(listing: Listing, cases: Mapping[str, Mapping[str, File]]) -> Listin
         stacks = sorted({name for name, _ in places.values()})
         entries += [replace(index.used[name], name=f"{case}/{name}") for name in stacks]
         content = json.dumps(places, sort_keys=True).encode()
-        entries.append(Entry(f"{case}/{INDEX}", Note(INDEX, content), len(content)))
+        entries.append(Entry(f"{case}/{INDEX}", MemoryFile(INDEX, content), len(content)))
     return replace(listing, entries=tuple(entries), problems=(*listing.problems, *index.problems))
 
 
