@@ -13,7 +13,7 @@ import numpy as np
 import SimpleITK as sitk
 
 import isocenter
-from benchmarks import bootstrap, detection_cases, ensembles, gamma, openkbp, surfaces
+from benchmarks import bootstrap, detection_cases, ensembles, gamma, openkbp, paired, ranks, surfaces
 from benchmarks.timing import best, compare
 from isocenter.evaluation import Evaluation, evaluate
 from isocenter.metrics import dice
@@ -114,7 +114,10 @@ if __name__ == "__main__":
         gamma.run,
         openkbp.run,
         detection_cases.run,
+        detection_cases.from_files,
         bootstrap.run,
+        paired.run,
+        ranks.run,
     ):
         with tempfile.TemporaryDirectory() as name:
             os.environ["ISOCENTER_CACHE"] = str(Path(name, "cache"))

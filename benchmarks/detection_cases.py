@@ -1,14 +1,20 @@
-"""Matching the candidates of one case in memory, against picai_eval."""
+"""Matching the candidates of one case in memory, and scoring cohorts from files, against picai_eval."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
+import picai_eval
 from picai_eval.eval import evaluate_case
 
+import isocenter
 from benchmarks.timing import compare
+from isocenter.detections import detections_of
+from isocenter.evaluation import evaluate
 from isocenter.metrics import match_lesions
+from isocenter.volumes import Grid, Volume, write
 
 Spot = tuple[float, float, float, float]
 
@@ -41,3 +47,50 @@ def run(folder: Path) -> None:  # noqa: ARG001  nothing is written
 
             assert ours() == theirs()
             compare(f"One case of {'×'.join(map(str, shape))} in memory, {name}", ours, {"picai_eval": theirs})
+
+
+def from_files(folder: Path, *, cases: int = 24) -> None:
+    """A third of the exams have a lesion, all of them three candidates; the likelihood is the maximum of the map."""
+    rng = np.random.default_rng(0)
+    for shape in ((23, 320, 320), (21, 640, 640)):
+        for suffix in (".nii.gz", ".mha"):
+            home = folder / f"{shape[1]}{suffix.replace('.', '-')}"
+            for side in ("reference", "submission"):
+                (home / side).mkdir(parents=True)
+            grid = Grid(shape[::-1], spacing=SPACING[::-1])
+            for number in range(cases):
+                heat = balls(shape, moved(CANDIDATES, rng), tuple(rng.uniform(0.1, 1.0, 3)))
+                spots = moved(LESION, rng) if number % 3 == 0 else ()
+                label = balls(shape, spots, (1.0,) * len(spots)).astype(np.uint8)
+                write(Volume(heat.T, grid), home / "submission" / f"case{number:03d}{suffix}")
+                write(Volume(label.T, grid), home / "reference" / f"case{number:03d}.nii.gz")
+
+            def ours(home: Path = home) -> float:
+                challenge = isocenter.challenge("picai2022-from-maps")
+                table = evaluate(challenge, reference=home / "reference", submission=home / "submission").scores
+                return detections_of(table)[""].detection_score
+
+            def theirs(home: Path = home) -> float:
+                found = picai_eval.evaluate(
+                    y_det=sorted((home / "submission").iterdir()),
+                    y_true=sorted((home / "reference").iterdir()),
+                    num_parallel_calls=1,
+                    verbose=0,
+                )
+                return float(found.score)
+
+            assert abs(ours() - theirs()) < 1e-12
+            what = f"{cases} cases of {'×'.join(map(str, shape))} from {suffix}"
+            os.environ["ISOCENTER_CACHE"] = "off"
+            compare(f"{what}, nothing prepared", ours, {"picai_eval": theirs}, repeat=3)
+            os.environ["ISOCENTER_CACHE"] = str(folder / "cache")
+            ours()
+            compare(f"{what}, references prepared", ours, {"picai_eval": theirs}, repeat=3)
+
+
+def moved(spots: tuple[Spot, ...], rng: np.random.Generator) -> tuple[Spot, ...]:
+    """The same spots, each a little elsewhere."""
+    shifts = rng.uniform(-0.02, 0.02, (len(spots), 3))
+    return tuple(
+        (a + i, b + j, c + k, radius) for (a, b, c, radius), (i, j, k) in zip(spots, shifts.tolist(), strict=True)
+    )

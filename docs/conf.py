@@ -1,5 +1,7 @@
 """How `make docs` builds these pages."""
 
+import re
+
 from isocenter import __version__
 
 project = "isocenter"
@@ -28,5 +30,11 @@ def _bars_are_bars(_app, _what, _name, _obj, _options, lines):  # type: ignore[n
     lines[:] = [line if "``" in line else line.replace("|", "\\|") for line in lines]
 
 
+def _plurals_are_plurals(_app, _what, _name, _obj, _options, lines):  # type: ignore[no-untyped-def]
+    """`Read`s in a docstring are several of them; between the name and the s, reST wants to be told so."""
+    lines[:] = [re.sub(r"(?<!`)(`[^`]+`)(?=[a-z])", r"\1\ ", line) for line in lines]
+
+
 def setup(app):  # type: ignore[no-untyped-def]
     app.connect("autodoc-process-docstring", _bars_are_bars)
+    app.connect("autodoc-process-docstring", _plurals_are_plurals)

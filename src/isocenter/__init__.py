@@ -28,8 +28,8 @@ _HOME = {
 }
 _ROOMS = frozenset(
     {
-        *("atomic", "challenges", "doors", "editions", "ensembles", "evaluation", "metrics", "phantoms"),
-        *("preprocessing", "ranking", "report", "scores", "stats", "submissions", "volumes"),
+        *("atomic", "challenges", "detections", "doors", "editions", "ensembles", "evaluation", "metrics", "phantoms"),
+        *("preprocessing", "ranking", "readers", "report", "scores", "stats", "submissions", "volumes"),
     }
 )
 

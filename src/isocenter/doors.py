@@ -5,21 +5,49 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
+from datetime import datetime
 
 import polars as pl
 
 from isocenter import evaluation
+from isocenter.detections import Detections
 from isocenter.evaluation import Challenge, load_challenge
 from isocenter.metrics import catalogue
-from isocenter.ranking import Board, FixedValue, MeanThenRank, Role, WorstPossible, counting
+from isocenter.ranking import (
+    Board,
+    DetectThenRank,
+    Drawable,
+    FixedValue,
+    MeanThenRank,
+    Participation,
+    Role,
+    Rule,
+    WorstPossible,
+    as_shown,
+    bootstrap_ranks,
+    climb,
+    counting,
+    mark_uncertainty,
+    within_quota,
+)
+from isocenter.scores import SCHEMA
 from isocenter.scores import check as check_table
 from isocenter.stats import in_brackets, mean_and_error
 from isocenter.submissions import GridPolicy, Problem, report
 
-__all__ = ["challenge", "check", "counting_scores", "evaluate", "means_in_brackets", "rank"]
+__all__ = [
+    "challenge",
+    "check",
+    "counting_scores",
+    "evaluate",
+    "findings_by_team",
+    "means_in_brackets",
+    "rank",
+    "with_uncertainty",
+]
 
 Path = str | os.PathLike[str]
 
@@ -91,6 +119,9 @@ def rank(
     board: str | None = None,
     organisers: Collection[str] = (),
     benchmarks: Collection[str] = (),
+    chosen: Mapping[str, int] | None = None,
+    moments: Mapping[str, Sequence[datetime]] | None = None,
+    void: Mapping[str, Collection[int]] | None = None,
 ) -> Board:
     """Rank score tables by the challenge's own rule.
 
@@ -105,6 +136,13 @@ def rank(
         Teams of the organisers' institutes, unlisted or unranked as the challenge says.
     benchmarks
         Rows to compare with (observers, ensembles, a commercial tool): listed, never ranked.
+    chosen
+        By team, the position of the submission that it chose, where the challenge counts that one.
+    moments
+        By team, when each of its submissions was made, for a quota per week or day.
+    void
+        By team, the positions of submissions that do not count, such as those without a survey that is asked for. They
+        have used up the quota all the same.
     """
     which = load_challenge(challenge) if isinstance(challenge, str) else challenge
     name = board or next(iter(which.boards))
@@ -116,19 +154,25 @@ def rank(
             msg = f"there are no scores of the {role} {', '.join(unknown)}"
             raise ValueError(msg)
     rule, rules = which.boards[name], which.participation
-    roles: dict[str, Role] = {}
-    roles |= dict.fromkeys(organisers, "organiser")
-    roles |= dict.fromkeys(benchmarks, "benchmark")
-    if not scores:
+    counted = counting_scores(which, scores, board=name, chosen=chosen, moments=moments, void=void)
+    if counted.is_empty():
         return Board(name=name, metric=rule.metric, rule=str(rule), rows=())
-    ranked = rule.rank(counting_scores(which, scores, board=name), name=name, roles=roles)
+    ranked = rule.rank(counted, name=name, roles=_roles(rules, counted, organisers, benchmarks))
+    if rules.ladder is not None or rules.decimals is not None:
+        seen = _on_the_ladder(which, scores, rule, moments=moments or {}, void=void or {})
+        ranked = as_shown(ranked, rule, shown=seen, decimals=rules.decimals)
+    if rules.organisers == "ranked":
+        rows = [replace(row, role="organiser") if _team(row.submission, organisers) else row for row in ranked.rows]
+        ranked = replace(ranked, rows=tuple(rows))
     hidden = tuple(row for row in ranked.rows if not rules.lists(row.role))
     shown = tuple(row for row in ranked.rows if rules.lists(row.role))
+    secret = {row.submission for row in (*ranked.unlisted, *hidden)}
     notes = tuple(
-        f"{team}: {len(tables)} submissions, of which the quota admits {rules.quota}; later ones do not count"
+        f"{team}: {len(tables)} submissions, of which the quota admits {count}; {which_ones} do not count"
         for team, tables in scores.items()
-        if not isinstance(tables, pl.DataFrame) and rules.quota is not None and len(tables) > rules.quota
-        if team not in {row.submission for row in (*ranked.unlisted, *hidden)}
+        if not isinstance(tables, pl.DataFrame) and team not in secret
+        if (count := len(_admitted(tables, rules, (moments or {}).get(team)))) < len(tables)
+        for which_ones in ["later ones" if rules.per == "phase" else "the others"]
     )
     return replace(ranked, rows=shown, unlisted=(*ranked.unlisted, *hidden), notes=(*ranked.notes, *notes))
 
@@ -138,17 +182,156 @@ def counting_scores(
     scores: Mapping[str, pl.DataFrame | Sequence[pl.DataFrame]],
     *,
     board: str | None = None,
+    chosen: Mapping[str, int] | None = None,
+    moments: Mapping[str, Sequence[datetime]] | None = None,
+    void: Mapping[str, Collection[int]] | None = None,
 ) -> pl.DataFrame:
-    """The one submission of every team that counts, as one table with a `submission` column."""
+    """The one submission of every team that counts, as one table with a `submission` column; see `rank`.
+
+    Where all count, those of a team that has several are called "team #1", "team #2" and so on.
+    """
     which = load_challenge(challenge) if isinstance(challenge, str) else challenge
     rule, rules = which.boards[board or next(iter(which.boards))], which.participation
-    better = catalogue.get(rule.metric).better
-    chosen = []
+    found = []
     for team, given in scores.items():
         tables = [_of(table, team) for table in ([given] if isinstance(given, pl.DataFrame) else given)]
-        values = [rule.rank(table)[team].score for table in tables] if rules.counts == "best" else [None] * len(tables)
-        chosen.append(tables[counting(values, quota=rules.quota, counts=rules.counts, better=better)])
-    return pl.concat(chosen)
+        admitted = _admitted(tables, rules, (moments or {}).get(team))
+        admitted = [at for at in admitted if at not in (void or {}).get(team, ())]
+        if not admitted:
+            continue
+        if rules.counts == "all":
+            named = [(at, f"{team} #{at + 1}" if len(tables) > 1 else team) for at in admitted]
+            found += [tables[at].with_columns(pl.lit(name).alias("submission")) for at, name in named]
+            continue
+        if rules.ladder is not None:
+            found.append(tables[admitted[climb([tables[at] for at in admitted], rule, rules.ladder)[0]]])
+            continue
+        boards = [rule.rank(tables[at]) for at in admitted] if rules.counts == "best" else []
+        values = [board[team].score for board in boards] or [None] * len(admitted)
+        wish = (chosen or {}).get(team)
+        if wish is not None and wish not in admitted:
+            msg = f"{team} chose submission {wish + 1}, which is none of those that count"
+            raise ValueError(msg)
+        try:
+            at = counting(
+                values,
+                quota=None,
+                counts=rules.counts,
+                better=catalogue.get(boards[0].metric).better if boards else "higher",
+                chosen=None if wish is None else admitted.index(wish),
+            )
+        except ValueError as error:
+            msg = f"{team}: {error}"
+            raise ValueError(msg) from None
+        found.append(tables[admitted[at]])
+    return pl.concat(found) if found else pl.DataFrame(schema=SCHEMA)
+
+
+def _on_the_ladder(
+    challenge: Challenge,
+    scores: Mapping[str, pl.DataFrame | Sequence[pl.DataFrame]],
+    rule: Rule,
+    *,
+    moments: Mapping[str, Sequence[datetime]],
+    void: Mapping[str, Collection[int]],
+) -> dict[str, float]:
+    """By team, the score that its ladder shows; empty without one."""
+    rules = challenge.participation
+    shown: dict[str, float] = {}
+    for team, given in scores.items() if rules.ladder is not None else ():
+        tables = [_of(table, team) for table in ([given] if isinstance(given, pl.DataFrame) else given)]
+        admitted = [at for at in _admitted(tables, rules, moments.get(team)) if at not in void.get(team, ())]
+        if admitted and rules.ladder is not None:
+            shown[team] = climb([tables[at] for at in admitted], rule, rules.ladder)[1]
+    return shown
+
+
+def _team(submission: str, names: Collection[str]) -> bool:
+    """Whether a row is of one of these teams, also where each of its submissions has a row."""
+    return submission in names or submission.rpartition(" #")[0] in names
+
+
+def _roles(
+    rules: Participation, counted: pl.DataFrame, organisers: Collection[str], benchmarks: Collection[str]
+) -> dict[str, Role]:
+    """What each row takes part as, when ranks are given."""
+    roles: dict[str, Role] = {}
+    for name in counted["submission"].unique():
+        if _team(name, organisers) and rules.organisers != "ranked":
+            roles[name] = "organiser"
+        elif _team(name, benchmarks):
+            roles[name] = "benchmark"
+    return roles
+
+
+def _admitted(tables: Sequence[object], rules: Participation, moments: Sequence[datetime] | None) -> list[int]:
+    """Positions of the submissions that the quota admits, in the order they were made."""
+    if moments is None:
+        return list(range(len(tables)))[: rules.quota if rules.per == "phase" else None]
+    if len(moments) != len(tables):
+        msg = f"there are {len(tables)} submissions, but {len(moments)} moments at which they were made"
+        raise ValueError(msg)
+    admitted = within_quota(moments, quota=rules.quota, per=rules.per)
+    order = sorted(range(len(tables)), key=lambda at: (moments[at], at))
+    return [at for at in order if admitted[at]]
+
+
+def with_uncertainty(
+    challenge: str | Challenge,
+    board: Board,
+    scores: pl.DataFrame,
+    *,
+    replicates: int = 10_000,
+    level: float = 0.95,
+    seed: int = 0,
+    organisers: Collection[str] = (),
+    benchmarks: Collection[str] = (),
+    progress: Callable[[int, int], None] | None = None,
+) -> Board:
+    """A board that says what it does not know, by drawing cases with replacement: see `bootstrap_ranks`.
+
+    Each row gets the interval of its score, the ranks that the data do not exclude, how often nobody is better, and the
+    group of those that cannot be told apart. A rule that knows no uncertainty gives the board back as it is, as does
+    one that nobody is ranked by; if the rest cannot be known, a note says why.
+
+    Parameters
+    ----------
+    board, scores
+        What `rank` gave, and the table with a `submission` column that it was made of.
+    organisers, benchmarks
+        As for `rank`.
+    """
+    which = load_challenge(challenge) if isinstance(challenge, str) else challenge
+    rule = which.boards[board.name]
+    if not isinstance(rule, Drawable) or not any(row.rank is not None for row in board.rows):
+        return board
+    if which.participation.ladder is not None or which.participation.decimals is not None:
+        return board  # an interval would say what the board keeps to itself
+    roles = _roles(which.participation, scores, organisers, benchmarks)
+    try:
+        found = bootstrap_ranks(
+            scores, rule, replicates=replicates, seed=seed, level=level, roles=roles, progress=progress
+        )
+        bounded = mark_uncertainty(board, found)
+    except ValueError as error:
+        return replace(board, notes=(*board.notes, f"How sure the ranks are is not known: {error}"))
+    drawn = f"{replicates:,} draws of the cases with replacement, seed {seed}"
+    note = f"Intervals and rank sets: {100 * level:g} %, {drawn}"
+    again = f"; {found.redrawn:,} draws defined no score and were made again" if found.redrawn else ""
+    reason = f"; {found.sets.reason}" if found.sets.reason else ""
+    return replace(bounded, notes=(*board.notes, f"{note}{again}{reason}."))
+
+
+def findings_by_team(challenge: str | Challenge, board: Board, scores: pl.DataFrame) -> dict[str, list[Detections]]:
+    """The findings of everybody on a board of them, by trained instance, in the order of the board; else nothing."""
+    which = load_challenge(challenge) if isinstance(challenge, str) else challenge
+    rule = which.boards[board.name]
+    if not isinstance(rule, DetectThenRank):
+        return {}
+    return {
+        row.submission: list(rule.findings(scores.filter(pl.col("submission") == row.submission)).values())
+        for row in board.rows
+    }
 
 
 def means_in_brackets(challenge: str | Challenge, scores: pl.DataFrame) -> dict[str, dict[str, str]]:

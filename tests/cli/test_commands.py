@@ -171,6 +171,7 @@ def test_the_demo_goes_from_nothing_to_its_boards_and_can_be_repeated(tmp_path: 
         ("lung2019", 5, 0),
         ("openkbp2020", 6, 0),
         ("doserad2026", 6, 0),
+        ("picai2022", 5, 1),
     ):
         home = tmp_path / "demo" / name
         board = json.loads((home / "board.json").read_text())

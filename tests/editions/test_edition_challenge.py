@@ -200,7 +200,8 @@ def test_a_mistake_in_the_challenge_itself_is_told_like_one_in_a_file() -> None:
     with pytest.raises(EditionError) as caught:
         new(challenge, now=NOON)
     assert str(caught.value).split("\n") == [
-        'edition of plain: phases[1].counts: "lst" is not allowed; write "last" or "best" (did you mean "last"?)',
+        'edition of plain: phases[1].counts: "lst" is not allowed; write "last", "best", "chosen" or "all" '
+        '(did you mean "last"?)',
         'edition of plain: prices: "prices" is not known; did you mean "prizes"?',
     ]
     with pytest.raises(EditionError, match=r"phases: .* is not allowed"):
@@ -249,3 +250,18 @@ def test_what_only_the_challenge_can_tell_has_its_line_too(
     (problem,) = error.value.problems
     assert problem.line == line_of(folder, setting)
     assert f"challenge.toml:{problem.line}: " in str(error.value)
+
+
+@pytest.mark.parametrize(("written", "step"), [("0.01", 0.01), ('"parameter-free"', "parameter-free"), ("1", 1.0)])
+def test_a_phase_may_have_a_ladder_and_few_decimals(written: str, step: object) -> None:
+    text = render(new(isocenter.challenge("hecktor2020")))
+    text = text.replace('# ladder = "parameter-free"', f"ladder = {written}").replace("# decimals = 3", "decimals = 3")
+    rules = apply(parse(text), isocenter.challenge("hecktor2020")).participation
+    assert (rules.ladder, rules.decimals) == (step, 3)
+
+
+@pytest.mark.parametrize("written", ["0", "-0.1", '"steep"', "true", "inf"])
+def test_what_is_no_ladder_says_what_is(written: str) -> None:
+    text = render(new(isocenter.challenge("hecktor2020")))
+    with pytest.raises(EditionError, match='is not allowed; write a number or "parameter-free"'):
+        parse(text.replace('# ladder = "parameter-free"', f"ladder = {written}"))

@@ -56,6 +56,22 @@ amount = 15
 currency = "USD"
 per = 0.001
 above = 0.574
+
+[[boards]]
+name = "both"
+main = true
+rule = "weighted-ranks"
+metrics = ["dice", { metric = "jaccard", weight = 2 }]
+given = []
+limits = [{ metric = "dice", value = 0.5 }]
+tie_breaks = ["dice"]
+missing = "worst"
+
+[[boards]]
+name = "median"
+rule = "quantile"
+metric = "dice"
+q = 0.5
 """
 
 OPENS = "opens = 2020-08-10T00:00:00+02:00"
@@ -81,7 +97,20 @@ LINE = "a line holds a setting (a name, =, and a value), a heading in brackets, 
 HIDDEN = "a character stands here that is not allowed, or that an editor does not show"
 USED = "this name was already used above; each phase and each prize has its own heading in double brackets"
 VALUE = "what follows the = is no value; a text stands in quotes, a date and a number do not"
-MISSING = 'write a number, "worst", "worst-observed", "leave-out" or "disqualify"'
+WEIGHTS = 'metrics = ["dice", { metric = "jaccard", weight = 2 }]'
+WEIGHTED = (
+    "write names of metrics between brackets, with weights or without, such as "
+    '["dice", { metric = "jaccard", weight = 2 }]'
+)
+METRICS = "write names of metrics in quotes between brackets, or []"
+OVER = '"case" is not allowed; write "cases", "parts" or "parts-within-cases" (did you mean "cases"?)'
+RULES = (
+    'write "mean", "quantile", "trimmed-mean", "mean-rank", "weighted-ranks", "tests", "normalised-sum" or "detection"'
+)
+MISSING = (
+    'write a number, "worst", "worst-observed", "worst-observed-anywhere", "rank-last", "leave-out", "disqualify" '
+    "or { penalty = 2 }"
+)
 
 
 def problems_of(text: str) -> list[EditionProblem]:
@@ -112,10 +141,20 @@ def test_the_good_file_is_good() -> None:
             'counts = "last"',
             'counts = "lst"',
             "phases[2].counts",
-            '"lst" is not allowed; write "last" or "best" (did you mean "last"?)',
+            '"lst" is not allowed; write "last", "best", "chosen" or "all" (did you mean "last"?)',
         ),
-        ('counts = "last"', 'counts = "median"', "phases[2].counts", '"median" is not allowed; write "last" or "best"'),
-        ('counts = "last"', "counts = 1", "phases[2].counts", '1 is not allowed; write "last" or "best"'),
+        (
+            'counts = "last"',
+            'counts = "median"',
+            "phases[2].counts",
+            '"median" is not allowed; write "last", "best", "chosen" or "all"',
+        ),
+        (
+            'counts = "last"',
+            "counts = 1",
+            "phases[2].counts",
+            '1 is not allowed; write "last", "best", "chosen" or "all"',
+        ),
         (
             'visibility = "public"',
             'visibility = "Public"',
@@ -131,11 +170,13 @@ def test_the_good_file_is_good() -> None:
         ('ties = "min"', "ties = true", "policies.ties", 'true is not allowed; write "min", "average" or "dense"'),
         ("missing = 0", 'missing = "zero"', "policies.missing", f'"zero" is not allowed; {MISSING}'),
         ("missing = 0", "missing = nan", "policies.missing", f"nan is not allowed; {MISSING}"),
+        ("missing = 0", "missing = { penalty = 0.5 }", "policies.missing", f"a table is not allowed; {MISSING}"),
+        ("missing = 0", "missing = { penality = 2 }", "policies.missing", f"a table is not allowed; {MISSING}"),
         (
             "missing = 0",
             'organisers = "hidden"',
             "policies.organisers",
-            '"hidden" is not allowed; write "unlisted" or "unranked"',
+            '"hidden" is not allowed; write "unlisted", "unranked" or "ranked"',
         ),
         ("missing = 0", "announce = 0", "policies.announce", f"0 is not allowed; {COUNT}"),
         ("quota = 5", "quota = 0", "phases[2].quota", f"0 is not allowed; {COUNT}"),
@@ -222,7 +263,44 @@ def test_the_good_file_is_good() -> None:
             "payout.phase",
             '"final" is not a phase of this edition; write the name of one: "training", "test"',
         ),
+        ("main = true", "main = 1", "boards[1].main", "1 is not allowed; write true or false"),
+        ('rule = "quantile"', 'rule = "vote"', "boards[2].rule", f'"vote" is not allowed; {RULES}'),
+        (
+            'rule = "quantile"',
+            'rule = "median"',
+            "boards[2].rule",
+            f'"median" is not allowed; {RULES} (did you mean "quantile"?)',
+        ),
+        (
+            'rule = "quantile"',
+            'rule = "quantil"',
+            "boards[2].rule",
+            f'"quantil" is not allowed; {RULES} (did you mean "quantile"?)',
+        ),
+        ("q = 0.5", "q = 50", "boards[2].q", "50 is not allowed; write a number from 0 to 1"),
+        ("q = 0.5", 'q = "0.5"', "boards[2].q", '"0.5" is not allowed; write a number from 0 to 1'),
+        ("q = 0.5", "alpha = 1", "boards[2].alpha", "1 is not allowed; write a number above 0 and below 1"),
+        ("q = 0.5", "decimals = 16", "boards[2].decimals", '16 is not allowed; write a whole number or "catalogue"'),
+        (
+            "q = 0.5",
+            "tolerance = inf",
+            "boards[2].tolerance",
+            "inf is not allowed; write a number, 0 or more and below 1",
+        ),
+        (
+            "q = 0.5",
+            'missing = "wrst"',
+            "boards[2].missing",
+            f'"wrst" is not allowed; {MISSING} (did you mean "worst"?)',
+        ),
+        ("q = 0.5", "main = true", "boards[2].main", "board 1 is already the main one; write false, or leave it out"),
+        ('name = "median"', 'name = "both"', "boards[2].name", '"both" is already the name of board 1; write another'),
+        ("given = []", "given = [\n'dice',\n3]", "boards[1].given[2]", f"3 is not allowed; {METRICS}"),
+        (WEIGHTS, "metrics = []\nover = 'case'", "boards[1].over", OVER),
+        (WEIGHTS, "metrics = [\n'dice',\n3]", "boards[1].metrics[2]", f"3 is not allowed; {WEIGHTED}"),
+        (WEIGHTS, 'metrics = "dice"', "boards[1].metrics", f'"dice" is not allowed; {WEIGHTED}'),
         # keys
+        ("q = 0.5", "qq = 0.5", "boards[2].qq", '"qq" is not known; did you mean "q"?'),
         ("above = 0.574", "above = 0.574\nplace = 1", "payout.place", f"{ELSEWHERE} [[prizes]]"),
         ("missing = 0", "per = 0.001", "policies.per", '"per" does not belong here, but under the heading [payout]'),
         ("quota = 5", "quotas = 5", "phases[2].quotas", '"quotas" is not known; did you mean "quota"?'),
@@ -232,7 +310,7 @@ def test_the_good_file_is_good() -> None:
             "gridd = 5\nquota = 5",
             "phases[2].gridd",
             '"gridd" is not known; what can be set here is '
-            "name, title, opens, closes, results, quota, counts, visibility",
+            "name, title, opens, closes, results, quota, quota_per, counts, visibility, ladder, decimals, cases",
         ),
         (
             "quota = 5",
@@ -327,7 +405,8 @@ def test_all_problems_come_at_once_in_the_order_of_the_lines() -> None:
         'challenge.toml:18: phases[2].name: "training" is already the name of phase 1; write another',
         "challenge.toml:21: phases[2].closes: 2020-07-10T23:59:59+02:00 is not after the phase opens "
         "(2020-08-10T00:00:00+02:00); write a later moment",
-        'challenge.toml:24: phases[2].counts: "lst" is not allowed; write "last" or "best" (did you mean "last"?)',
+        'challenge.toml:24: phases[2].counts: "lst" is not allowed; write "last", "best", "chosen" or "all" '
+        '(did you mean "last"?)',
         "challenge.toml:26: prizes[1].amount: is missing; write a number, 0 or more, with at most three decimals, "
         "such as 500 or 499.50",
         'challenge.toml:28: prizes[1].sum: "sum" is not known; what can be set here is place, amount, currency, phase',

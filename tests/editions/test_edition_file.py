@@ -15,9 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isocenter.editions import Bonus, Edition, Payout, Phase, Policies, Prize, load, parse, render, write
+from isocenter.editions import BoardRule, Bonus, Edition, Payout, Phase, Policies, Prize, load, parse, render, write
 from isocenter.editions._model import closing_last
 from isocenter.editions._problems import allowed_in
+from isocenter.editions._values import Penalised
 
 EDITION = Edition.model_validate(
     {
@@ -76,6 +77,7 @@ def payouts(of_phases: st.SearchStrategy[str | None]) -> st.SearchStrategy[Payou
 
 
 numbers = st.floats(allow_nan=False, allow_infinity=False)
+penalties = st.builds(Penalised, st.floats(1, 1e300))
 
 
 @st.composite
@@ -83,10 +85,10 @@ def editions(draw: Any) -> Edition:
     amounts = st.decimals(0, 10**12 - 1, places=draw(st.integers(0, 3)))
     currencies = st.sampled_from(["EUR", "CHF"])
     policies = Policies(
-        missing=draw(st.one_of(st.none(), numbers, st.sampled_from(["worst", "disqualify"]))),
+        missing=draw(st.one_of(st.none(), numbers, st.sampled_from(["worst", "disqualify"]), penalties)),
         grid=draw(st.sampled_from(["refuse", "resample", "trust-index"])),
         ties=draw(st.sampled_from(["min", "average", "dense", None])),
-        organisers=draw(st.sampled_from(["unlisted", "unranked"])),
+        organisers=draw(st.sampled_from(["unlisted", "unranked", "ranked"])),
         announce=draw(st.none() | st.integers(1, 100)),
     )
     spans_of_time = tuple(draw(phases(name)) for name in draw(st.lists(names, min_size=1, max_size=3, unique=True)))
@@ -153,10 +155,12 @@ def test_amounts_are_exact_to_the_digit_that_was_written() -> None:
 def test_a_setting_follows_its_description_and_what_is_allowed() -> None:
     lines = render(EDITION).split("\n")
     at = lines.index('counts = "last"')
-    assert lines[at - 3 : at] == [
+    assert lines[at - 5 : at] == [
         f"# {Phase.model_fields['counts'].description}",
-        '#   "last"  the last one of the phase',
-        '#   "best"  the one with the best score on the board',
+        '#   "last"    the last one of the phase',
+        '#   "best"    the one with the best score on the board',
+        '#   "chosen"  the one that the team names',
+        '#   "all"     each has a row of its own',
     ]
     at = lines.index('name = "test"')
     assert lines[at - 2] == f"# {Phase.model_fields['name'].description}"
@@ -166,7 +170,7 @@ def test_a_setting_follows_its_description_and_what_is_allowed() -> None:
 def test_every_field_of_the_model_is_in_the_file_with_its_description() -> None:
     # Comments are wrapped, so the text is compared without its line breaks.
     text = " ".join(render(EDITION).replace("\n#", " ").split())
-    for model in (Edition, Phase, Policies, Prize, Bonus, Payout):
+    for model in (Edition, Phase, Policies, Prize, Bonus, Payout, BoardRule):
         for name, field in model.model_fields.items():
             assert field.description
             assert field.description in text
@@ -184,11 +188,13 @@ def test_what_is_absent_is_shown_as_a_comment_that_sets_nothing() -> None:
     text = render(EDITION)
     for line in ("# quota = 5", "# missing = 0", '# ties = "min"', "# announce = 10", "# [[prizes]]", "# place = 1"):
         assert line in text.split("\n")
+    for line in ("# [[boards]]", '# rule = "quantile"', "# q = 0.5"):
+        assert line in text.split("\n")
     for line in ("# [[bonuses]]", '# to = "named"', "# [payout]", "# per = 0.001", "# round_up_to = 25"):
         assert line in text.split("\n")
     assert parse(text).phases[0].quota is None
     assert parse(text).payout is None
-    assert not {"prizes", "bonuses", "payout"} & set(tomllib.loads(text))
+    assert not {"prizes", "bonuses", "payout", "boards"} & set(tomllib.loads(text))
 
 
 def test_every_commented_setting_is_valid_once_its_mark_is_removed() -> None:
@@ -207,6 +213,9 @@ def test_every_commented_setting_is_valid_once_its_mark_is_removed() -> None:
         round_up_to=Decimal(25),
         phase="test",
     )
+    (board,) = edition.boards
+    assert (board.name, board.main, board.rule, board.metric, board.q) == ("median-dice", True, "quantile", "dice", 0.5)
+    assert board.model_fields_set == set(BoardRule.model_fields)
 
 
 def test_explanations_are_given_once_for_all_phases() -> None:

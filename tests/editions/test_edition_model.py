@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+from dataclasses import fields
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any, get_args
@@ -12,9 +14,22 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from isocenter import submissions
-from isocenter.editions import Bonus, Edition, Payout, Phase, Policies, Prize
+from isocenter.editions import BoardRule, Bonus, Edition, Payout, Phase, Policies, Prize
+from isocenter.editions._board_rule import LimitRule, WeightedMetric
 from isocenter.editions._problems import allowed_in
-from isocenter.ranking import Participation, Ties
+from isocenter.editions._values import Penalised
+from isocenter.ranking import (
+    RULE_KINDS,
+    DescriptionError,
+    DetectThenRank,
+    MeanThenRank,
+    Participation,
+    QuantileThenRank,
+    TestThenRank,
+    Ties,
+    TrimmedMeanThenRank,
+    missing_of,
+)
 
 SUMMER = timezone(timedelta(hours=2))
 
@@ -138,12 +153,30 @@ def test_what_is_left_out_reveals_nothing_and_limits_nothing() -> None:
     assert Policies() == Policies(missing=None, grid="refuse", ties=None, organisers="unlisted", announce=None)
 
 
-@pytest.mark.parametrize("missing", [0, 0.0, -1.5, Decimal("0.25"), "worst", "disqualify", None])
+@pytest.mark.parametrize("missing", [0, 0.0, -1.5, Decimal("0.25"), "worst", "disqualify", "rank-last", None])
 def test_a_missing_case_counts_as_a_number_or_by_a_named_policy(missing: Any) -> None:
     assert Policies.model_validate({"missing": missing}).missing == missing
 
 
-@pytest.mark.parametrize("missing", ["zero", "0", True, float("nan"), float("inf"), Decimal("NaN"), 10**400, [0]])
+def test_a_missing_case_may_count_as_a_multiple_of_the_worst() -> None:
+    for penalty in (2, 2.0, Decimal(2), Decimal("2.0")):
+        assert Policies.model_validate({"missing": {"penalty": penalty}}).missing == Penalised(2.0)
+
+
+NO_PENALTIES = [
+    {},
+    {"penalty": 0.5},
+    {"penalty": "2"},
+    {"penalty": True},
+    {"penalty": 2, "x": 1},
+    {"penalty": math.inf},
+]
+
+
+@pytest.mark.parametrize(
+    "missing",
+    ["zero", "0", True, float("nan"), float("inf"), Decimal("NaN"), 10**400, [0], *NO_PENALTIES],
+)
 def test_a_missing_case_counts_as_nothing_else(missing: object) -> None:
     assert is_refused(Policies, {"missing": missing}, "missing")
 
@@ -238,11 +271,17 @@ def test_an_edition_cannot_be_changed_in_place() -> None:
 
 def test_an_edition_survives_a_web_form() -> None:
     prizes = [{"place": 1, "amount": "499.50", "currency": "EUR"}]
-    edition = an_edition(prizes=prizes, bonuses=[BONUS], payout=PAYOUT, policies={"missing": 0})
+    boards = [
+        {**BOARD, "missing": {"penalty": 2}, "q": 0.25},
+        {"name": "x", "rule": "weighted-ranks", "metrics": ["dice"], "limits": [{"metric": "dice", "value": 0.5}]},
+    ]
+    edition = an_edition(prizes=prizes, bonuses=[BONUS], payout=PAYOUT, policies={"missing": 0}, boards=boards)
     assert Edition.model_validate_json(edition.model_dump_json()) == edition
 
 
-@pytest.mark.parametrize("model", [Edition, Phase, Policies, Prize, Bonus, Payout])
+@pytest.mark.parametrize(
+    "model", [Edition, Phase, Policies, Prize, Bonus, Payout, BoardRule, WeightedMetric, LimitRule]
+)
 def test_every_field_is_described_in_one_plain_sentence(model: type[BaseModel]) -> None:
     for name, field in model.model_fields.items():
         assert field.description, name
@@ -251,9 +290,10 @@ def test_every_field_is_described_in_one_plain_sentence(model: type[BaseModel]) 
 
 
 def test_explained_choices_are_exactly_the_allowed_ones() -> None:
-    for model in (Phase, Policies, Prize, Bonus, Payout):
+    for model in (Phase, Policies, Prize, Bonus, Payout, BoardRule, LimitRule):
         for name, field in model.model_fields.items():
-            explained = {choice.strip('"') for choice in allowed_in(field).choices} - {"a number"}
+            explained = {choice.strip('"') for choice in allowed_in(field).choices}
+            explained -= {"a number", "a whole number", "{ penalty = 2 }"}
             kinds = (field.annotation, *get_args(field.annotation))
             allowed = {value for kind in kinds for value in get_args(kind) if isinstance(value, str)}
             allowed |= {value for value in kinds if isinstance(value, str)}
@@ -265,3 +305,51 @@ def test_policies_speak_the_language_of_the_rooms_that_apply_them() -> None:
     assert set(get_args(get_args(Policies.model_fields["ties"].annotation)[0])) == set(get_args(Ties))
     assert Phase.model_fields["counts"].default == Participation().counts
     assert Policies.model_fields["organisers"].default == Participation().organisers
+    assert get_args(BoardRule.model_fields["rule"].annotation) == RULE_KINDS
+
+
+def test_every_word_for_a_missing_case_is_one_of_the_rules() -> None:
+    words = [word.strip('"') for word in allowed_in(Policies.model_fields["missing"]).choices if word.startswith('"')]
+    assert all(missing_of(word) is not None for word in words)
+    with pytest.raises(DescriptionError) as caught:
+        missing_of("no policy")
+    assert all(f'"{word}"' in str(caught.value) for word in words)
+    assert str(caught.value).endswith(allowed_in(Policies.model_fields["missing"]).what)
+
+
+def test_what_a_board_leaves_out_is_told_as_it_is() -> None:
+    for name, rule in (
+        ("q", QuantileThenRank),
+        ("proportion", TrimmedMeanThenRank),
+        ("alpha", TestThenRank),
+        ("tolerance", DetectThenRank),
+    ):
+        default = next(field.default for field in fields(rule) if field.name == name)
+        told = allowed_in(BoardRule.model_fields[name]).absent.removeprefix("it is ").partition(",")[0]
+        assert float(told) == default
+    defaults = {field.name: field.default for field in (*fields(MeanThenRank), *fields(TestThenRank))}
+    for name in ("over", "undefined", "adjust"):
+        allowed = allowed_in(BoardRule.model_fields[name])
+        assert allowed.example == f'"{defaults[name]}"'
+
+
+BOARD = {"name": "median", "rule": "quantile", "metric": "dice"}
+
+
+def test_boards_have_different_names_and_one_main_board() -> None:
+    assert is_refused(Edition, {**dict(an_edition()), "boards": [BOARD, BOARD]}, "boards")
+    other = {**BOARD, "name": "other", "main": True}
+    assert is_refused(Edition, {**dict(an_edition()), "boards": [{**BOARD, "main": True}, other]}, "boards")
+    assert [board.main for board in an_edition(boards=[BOARD, other]).boards] == [False, True]
+
+
+def test_a_metric_is_named_alone_or_with_its_weight() -> None:
+    board = BoardRule.model_validate(
+        {"name": "x", "rule": "weighted-ranks", "metrics": ["dice", {"metric": "jaccard", "weight": 2}]}
+    )
+    assert board.metrics == (WeightedMetric(metric="dice"), WeightedMetric(metric="jaccard", weight=2.0))
+
+
+@pytest.mark.parametrize("weight", [0, -1, Decimal("-0.5"), "2", True, math.inf, math.nan, 10**400, None])
+def test_a_weight_is_a_number_above_zero(weight: object) -> None:
+    assert is_refused(WeightedMetric, {"metric": "dice", "weight": weight}, "weight")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import shutil
 from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,60 @@ def test_weights_come_from_the_table_of_cases(reference: Path, submission: Path)
     (reference / "cases.csv").write_text("case,centre,weight\nCHUV001,A,2\nCHUV002,A,\nCHUV003,B,0.5\nCHUV004,B,1\n")
     table = isocenter.evaluate("hecktor2020", reference=reference, submission=submission)
     assert table["weight"].to_list() == [2.0, 1.0, 0.5, 1.0]
+
+
+def test_what_else_the_table_says_of_a_case_is_a_fact_that_prepare_may_read(reference: Path, submission: Path) -> None:
+    text = "\ufeffcase, centre,weight ,grade\nCHUV001,A,2,3\nCHUV002, A ,,\nCHUV003,B,0.5,1\nCHUV004,,1,2\n\n"
+    (reference / "cases.csv").write_text(text, encoding="utf-8")
+    expected = {
+        "CHUV001": {"centre": "A", "grade": "3"},
+        "CHUV002": {"centre": "A"},
+        "CHUV003": {"centre": "B", "grade": "1"},
+        "CHUV004": {"grade": "2"},
+    }
+    cohort = evaluation.open_cohort(isocenter.challenge("hecktor2020"), reference)
+    assert {case.name: dict(case.facts) for case in cohort.cases} == expected
+    assert evaluation.read_facts(reference / "cases.csv") == expected
+    told: dict[str, dict[str, str]] = {}
+
+    def prepare(case: evaluation.Case) -> object:
+        told[case.name] = dict(case.facts)
+        return case.reference["mask"]
+
+    challenge = replace(isocenter.challenge("hecktor2020"), prepare=prepare)
+    evaluation.evaluate(challenge, reference=reference, submission=submission)
+    assert told == expected
+
+
+def test_a_table_of_facts_needs_a_column_of_cases(tmp_path: Path) -> None:
+    (tmp_path / "facts.csv").write_text("id;centre\na;A\n")
+    with pytest.raises(CohortError, match="has no column `case`"):
+        evaluation.read_facts(tmp_path / "facts.csv")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("case,weight\nCHUV001,1,5\n", "line 2 has 3 values, but there are 2 columns"),
+        ("case,Weight\nCHUV001,2\n", "has a column 'Weight'; is it `weight`?"),
+        ("case,a,a\nCHUV001,2,3\n", "has the column 'a' twice"),
+        ('case,a\nCHUV001,"' + "9" * 200_000 + '"\n', "is no table: field larger than field limit"),
+    ],
+)
+def test_a_table_of_cases_that_would_be_misread_is_refused(
+    reference: Path, submission: Path, text: str, message: str
+) -> None:
+    (reference / "cases.csv").write_text(text)
+    with pytest.raises(CohortError) as error:
+        isocenter.evaluate("hecktor2020", reference=reference, submission=submission)
+    assert message in str(error.value)
+
+
+def test_the_size_of_the_cohort_may_be_asked_for(reference: Path, submission: Path) -> None:
+    files: dict[str, Any] = {"reference": reference, "submission": submission}
+    evaluation.evaluate(isocenter.challenge("hecktor2020"), **files, cases=4)
+    with pytest.raises(CohortError, match="has 4 cases; the phase has 100"):
+        evaluation.check(isocenter.challenge("hecktor2020"), **files, cases=100)
 
 
 def test_a_reference_that_cannot_be_used_is_refused_with_all_its_problems(reference: Path, submission: Path) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import math
 from pathlib import Path
@@ -10,10 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy import ndimage
 
 from isocenter.metrics import components
 from isocenter.metrics._blobs import foreground, lesions
 from isocenter.metrics._candidates import candidates, case_likelihood, extract_candidates
+
+with contextlib.redirect_stdout(io.StringIO()):  # it greets with a banner
+    from report_guided_annotation.extract_lesion_candidates import (
+        extract_lesion_candidates,
+        extract_lesion_candidates_static,
+    )
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "detection"
 RULES = ["dynamic-v2", "dynamic", "dynamic-fast", 0.1, 0.3]
@@ -165,6 +174,72 @@ def test_the_candidates_of_the_golden_soft_maps(number: int, rule: Any) -> None:
     assert np.array_equal(found.detection_map(), heat)
 
 
+def peer(soft: np.ndarray, rule: Any, likelihood: str) -> np.ndarray:
+    """The detection map of report_guided_annotation 0.3.4."""
+    if isinstance(rule, str):
+        variant = rule if likelihood == "max" else f"{rule}-mean"
+        return extract_lesion_candidates(soft, threshold=variant)[0]
+    how = {"max": np.max, "mean": np.mean}[likelihood]
+    return extract_lesion_candidates_static(
+        soft, rule, max_prob_round_decimals=None, lesion_confidence_aggregation=how
+    )[0]
+
+
+def soft_noise(seed: int) -> np.ndarray:
+    """A smooth random map, of few or many hills, faint or not; every other one rounded, so that there are ties."""
+    rng = np.random.default_rng(seed)
+    field = ndimage.gaussian_filter(rng.standard_normal((8, 28, 28)), rng.uniform(0.7, 1.8))
+    field = (field - field.min()) / (field.max() - field.min())
+    soft = (field ** rng.uniform(1, 5) * rng.uniform(0.05, 1)).astype(np.float32)
+    return (soft * 20).round() / np.float32(20) if seed % 2 else soft
+
+
+@pytest.mark.parametrize("likelihood", ["max", "mean"])
+@pytest.mark.parametrize("rule", RULES)
+def test_random_soft_maps_have_bit_for_bit_the_candidates_of_the_peer(rule: Any, likelihood: Any) -> None:
+    counts = set()
+    for seed in range(24):
+        soft = soft_noise(seed)
+        found = extract_candidates(soft, rule=rule, likelihood=likelihood)
+        assert np.array_equal(found.detection_map(), peer(soft, rule, likelihood)), seed
+        counts.add(found.blobs.count)
+    assert len(counts) > 2  # none, one and several
+
+
+@pytest.mark.parametrize("number", [0, 1, 2])
+@pytest.mark.parametrize("rule", RULES)
+def test_the_golden_soft_maps_by_their_means(number: int, rule: Any) -> None:
+    with np.load(GOLDEN / "softmax.npz") as maps:
+        soft = maps[f"softmax_{number}"].astype(np.float32) / np.float32(1000)
+    found = extract_candidates(soft, rule=rule, likelihood="mean")
+    assert np.array_equal(found.detection_map(), peer(soft, rule, "mean"))
+    assert found.blobs.count > 0
+
+
+def test_by_its_mean_a_part_is_as_likely_as_its_voxels_are_together() -> None:
+    soft = volume((np.s_[1:4, 1:4, 1:4], 0.5), (np.s_[2, 2, 2], 0.875))
+    assert extract_candidates(soft, rule=0.1, likelihood="mean").confidences.tolist() == [
+        float(np.float32((26 * 0.5 + 0.875) / 27))
+    ]
+    assert extract_candidates(soft, rule=0.1).confidences.tolist() == [0.875]
+
+
+def test_by_their_means_another_part_is_the_most_likely() -> None:
+    # Six rows of one peak each; the last has the highest mean and the lowest peak, the first the lowest mean.
+    rows = [np.s_[z, y, :] for z in (0, 3) for y in (0, 4, 8)]
+    soft = volume(*((row, 0.5 + 0.01 * n) for n, row in enumerate(rows)))
+    for n, row in enumerate(rows):
+        soft[(*row[:2], 6)] = 0.9 - 0.02 * n
+    by_peak, by_mean = (extract_candidates(soft, likelihood=how).detection_map() for how in ("max", "mean"))
+    assert [bool(by_peak[row].any()) for row in rows] == [True] * 5 + [False]
+    assert [bool(by_mean[row].any()) for row in rows] == [False] + [True] * 5
+
+
+def test_an_unknown_likelihood_is_refused() -> None:
+    with pytest.raises(ValueError, match="'max' or 'mean', not 'median'"):
+        extract_candidates(volume(), likelihood="median")  # type: ignore[arg-type]
+
+
 def test_a_lonely_voxel_hides_a_lesion_from_all_but_the_robust_rule() -> None:
     soft = volume((np.s_[1:4, 1:7, 1:7], 0.3), (np.s_[5, 11, 11], 0.9))
     found = {rule: extract_candidates(soft, rule=rule).confidences.tolist() for rule in RULES}
@@ -203,9 +278,9 @@ def test_at_most_five_are_taken_one_by_one_and_nothing_below_one_percent() -> No
     assert extract_candidates(volume()).blobs.count == 0
 
 
-@pytest.mark.parametrize("value", [1.01, -0.01, math.nan])
+@pytest.mark.parametrize("value", [1.01, 1.0000001, -0.01, math.nan])
 def test_a_soft_map_out_of_range_is_refused(value: float) -> None:
-    with pytest.raises(ValueError, match=rf"1 voxels do not: {value:g} at voxel \(1, 2, 3\)"):
+    with pytest.raises(ValueError, match=rf"1 voxels do not: {value} at voxel \(1, 2, 3\)"):
         extract_candidates(volume((np.s_[1, 2, 3], value)))
 
 

@@ -218,6 +218,12 @@ def test_the_json_of_a_board_says_what_was_ranked_and_how() -> None:
             "missing": 1,
             "failed": 0,
             "disqualified": False,
+            "low": None,
+            "high": None,
+            "rank_low": None,
+            "rank_high": None,
+            "p_first": None,
+            "group": None,
         }
     ]
 

@@ -135,7 +135,7 @@ def test_the_worst_is_the_lowest_where_higher_is_better() -> None:
     ("missing", "words"),
     [
         (LeaveOut(), "is left out of the mean"),
-        (WorstObserved(), "counts as the worst that any submission has there"),
+        (WorstObserved(), "counts as the worst that any team has there"),
     ],
 )
 def test_a_rule_says_its_policy_in_words(missing: object, words: str) -> None:

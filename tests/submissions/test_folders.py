@@ -27,6 +27,9 @@ class Beams:
     def wants(self, name: str) -> bool:
         return name.endswith(".txt")
 
+    def expected(self, case: str) -> str:
+        return f"a folder {case}/"
+
     def read(self, file: object, **_: object) -> Reading:
         return Reading(file)
 

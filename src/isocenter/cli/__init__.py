@@ -16,7 +16,26 @@ from typing import Annotated
 import typer
 
 from isocenter import __version__
-from isocenter.cli import _agreement, _check, _convert, _demo, _dvh, _edition, _ensemble, _prepare, _rank, _score, _show
+from isocenter.cli import (
+    _agreement,
+    _check,
+    _compare,
+    _convert,
+    _demo,
+    _dvh,
+    _edition,
+    _ensemble,
+    _findings,
+    _multiverse,
+    _plan_cases,
+    _prepare,
+    _progress,
+    _rank,
+    _reads,
+    _score,
+    _show,
+    _verify,
+)
 
 __all__ = ["app", "main"]
 
@@ -63,10 +82,17 @@ def _options(
 app.command("check")(_check.check)
 app.command("score")(_score.score)
 app.command("rank")(_rank.rank)
+app.command("verify")(_verify.verify)
+app.command("compare")(_compare.compare)
+app.command("multiverse")(_multiverse.multiverse)
+app.command("plan-cases")(_plan_cases.plan_cases)
+app.command("progress")(_progress.progress)
 app.command("show")(_show.show)
 app.command("dvh")(_dvh.dvh)
 app.command("ensemble")(_ensemble.ensemble)
 app.command("agreement")(_agreement.agreement)
+app.command("findings")(_findings.findings)
+app.command("reads")(_reads.reads)
 app.command("init")(_edition.init)
 app.command("validate")(_edition.validate)
 app.command("challenges")(_edition.challenges)

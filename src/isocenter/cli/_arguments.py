@@ -11,6 +11,7 @@ import typer
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from isocenter.editions import Phase as EditionPhase
     from isocenter.evaluation import Challenge
     from isocenter.submissions import GridPolicy
 
@@ -41,6 +42,10 @@ Grid = Annotated[
 Workers = Annotated[
     int, typer.Option(min=0, help="Processes to work with; 0 for one per core. The result is the same for any.")
 ]
+Phase = Annotated[
+    str | None,
+    typer.Option(help="The phase of an edition whose rules hold.", show_default="the one that closes last"),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 
 
@@ -50,9 +55,16 @@ class Setting:
 
     challenge: Challenge
     grid: GridPolicy
+    phase: EditionPhase | None = None
+    """The phase that was named."""
+
+    @property
+    def cases(self) -> int | None:
+        """How many cases the reference must have, where a phase is named that says so."""
+        return self.phase.cases if self.phase else None
 
 
-def setting(name: str, grid: str | None = None) -> Setting:
+def setting(name: str, grid: str | None = None, phase: str | None = None) -> Setting:
     """The challenge of a name, or of the edition at a path, with its policies; an option on the command line wins."""
     from isocenter import editions
     from isocenter.evaluation import challenge_names, load_challenge
@@ -64,8 +76,12 @@ def setting(name: str, grid: str | None = None) -> Setting:
         or (path / "challenge.toml").exists()
         or (path.is_dir() and name not in challenge_names())
     ):
-        edition, challenge = editions.in_force(path, find=load_challenge)
-        return Setting(challenge, _grid(grid or edition.policies.grid))
+        edition, challenge = editions.in_force(path, find=load_challenge, phase=phase)
+        named = editions.phase_of(edition, phase) if phase else None
+        return Setting(challenge, _grid(grid or edition.policies.grid), named)
+    if phase is not None:
+        msg = f"{name} is no edition, so it has no phases; `isocenter init` begins one"
+        raise typer.BadParameter(msg, param_hint="--phase")
     return Setting(load_challenge(name), _grid(grid or "refuse"))
 
 

@@ -6,7 +6,7 @@ import json
 
 import typer
 
-from isocenter.cli._arguments import ChallengeName, Grid, Json, Reference, Submission, Workers, executor, setting
+from isocenter.cli._arguments import ChallengeName, Grid, Json, Phase, Reference, Submission, Workers, executor, setting
 from isocenter.cli._terminal import HELP_PAGE, count_problems, problem_dicts, progress, show_problems
 
 
@@ -16,6 +16,7 @@ def check(
     reference: Reference,
     submission: Submission,
     grid: Grid = None,
+    phase: Phase = None,
     workers: Workers = 1,
     as_json: Json = False,
 ) -> None:
@@ -30,7 +31,7 @@ def check(
     from isocenter import evaluation
     from isocenter.submissions import printable
 
-    which, name = setting(challenge, grid), printable(submission.name)
+    which, name = setting(challenge, grid, phase), printable(submission.name)
     with progress() as start:
         pool = executor(workers)
         try:
@@ -39,6 +40,7 @@ def check(
                 reference=reference,
                 submission=submission,
                 grid=which.grid,
+                cases=which.cases,
                 executor=pool,
                 progress=start("checking"),
             )
@@ -48,8 +50,10 @@ def check(
     serious = [problem for problem in problems if problem.severity != "note"]
     if as_json:
         typer.echo(json.dumps({"ok": not serious, "problems": problem_dicts(problems)}, indent=2, ensure_ascii=False))
-    elif not problems:
+    elif not serious:
         typer.echo(f"{which.challenge.name}: {name} is complete and well-formed.")
+        if problems:
+            show_problems(problems)
     else:
         verdict = f"{len(serious)} problems" if len(serious) != 1 else "1 problem"
         typer.echo(f"{which.challenge.name}: {name} has {verdict}; nothing was scored or changed.\n")

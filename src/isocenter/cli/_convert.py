@@ -1,15 +1,17 @@
-"""`isocenter convert`: a challenge's own file format to NIfTI and back."""
+"""`isocenter convert`: a challenge's own file format to NIfTI and back, soft maps to detection maps."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from isocenter.cli._arguments import Json
+from isocenter.cli._terminal import count_problems, progress, show_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,13 +19,32 @@ if TYPE_CHECKING:
     from isocenter.preprocessing import Conversion
 
 app = typer.Typer(
-    help="Convert OpenKBP's sparse CSV files to NIfTI and back.", no_args_is_help=True, rich_markup_mode="rich"
+    help="Convert OpenKBP's sparse CSV files to NIfTI and back, and soft maps to detection maps.",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
 )
+
+_RuleName = Literal["dynamic-v2", "dynamic", "dynamic-fast"]
+_RULES: dict[str, _RuleName] = {"dynamic-v2": "dynamic-v2", "dynamic": "dynamic", "dynamic-fast": "dynamic-fast"}
 
 Source = Annotated[
     Path, typer.Argument(help="A patient, a folder of patients, or predictions.", exists=True, file_okay=False)
 ]
 Out = Annotated[Path, typer.Option(help="Where to put the converted files.", file_okay=False)]
+
+
+class Likelihood(StrEnum):
+    """What a candidate's likelihood is: the peak of its voxels or their mean."""
+
+    MAX = "max"
+    MEAN = "mean"
+
+
+class CaseLikelihood(StrEnum):
+    """How a case's likelihood follows from its candidates'."""
+
+    MAX = "max"
+    BAYESIAN = "bayesian"
 
 
 @app.command("to-nifti")
@@ -60,10 +81,87 @@ def to_openkbp(source: Source, *, out: Out, as_json: Json = False) -> None:
     _tell(nifti_to_openkbp(source, out), source, out, as_json=as_json)
 
 
-def _tell(found: Iterable[Conversion], source: Path, out: Path, *, as_json: bool) -> None:
+@app.command("to-candidates")
+def to_candidates(
+    soft: Annotated[Path, typer.Argument(metavar="SOFT", help="Folder or zip of soft maps.", exists=True)],
+    out: Annotated[
+        Path, typer.Argument(metavar="OUT", help="Where to put them: a new or empty folder.", file_okay=False)
+    ],
+    *,
+    rule: Annotated[
+        str,
+        typer.Option(metavar="RULE", help="dynamic-v2, dynamic, dynamic-fast or a threshold above 0 and up to 1."),
+    ] = "dynamic-v2",
+    likelihood: Annotated[
+        Likelihood, typer.Option(help="Of a candidate: the peak of its voxels, or their mean.")
+    ] = Likelihood.MAX,
+    geometry_of: Annotated[
+        Path | None,
+        typer.Option(help="For numpy files: folder or zip of volumes by case, on their grids.", exists=True),
+    ] = None,
+    case_likelihood: Annotated[
+        CaseLikelihood, typer.Option(help="Of a case: the highest c of its candidates, or 1 - Π(1 - c).")
+    ] = CaseLikelihood.MAX,
+) -> None:
+    r"""Soft maps of a network to detection maps and likelihoods of their cases.
+
+    A soft map is named <case> or <case>_softmax and is NIfTI, MHA, NRRD or
+    numpy's .npy or .npz, as nnU-Net writes it. OUT is a submission for PI-CAI:
+    <case>.nii.gz and likelihoods.json. It appears when it is complete.
+
+    Example: isocenter convert to-candidates predictions/ submission/
+
+    Example: isocenter convert to-candidates nnunet/ submission/ \
+             --geometry-of nnunet/
+    """
+    from isocenter.cli import _candidates
+    from isocenter.submissions import SubmissionRefused
+
+    how = _candidates.Extraction(
+        rule=_rule(rule),
+        likelihood="mean" if likelihood is Likelihood.MEAN else "max",
+        case_likelihood="bayesian" if case_likelihood is CaseLikelihood.BAYESIAN else "max",
+    )
+    _refuse_inside(soft, out, hint="OUT")
+    target = out.resolve()
+    if target.exists() and (target.is_mount() or any(target.iterdir())):
+        msg = f"{out} is {'a mount point' if target.is_mount() else 'not an empty folder'}; name a new folder"
+        raise typer.BadParameter(msg, param_hint="OUT")
+    try:
+        with progress() as start:
+            done = _candidates.convert(soft, target, how, geometry_of=geometry_of, progress=start("extracting"))
+    except SubmissionRefused as refusal:
+        typer.echo(f"{soft}: not every soft map can be converted; nothing was written.\n", err=True)
+        show_problems(refusal.problems)
+        typer.echo(f"\n{count_problems(refusal.problems)}.")
+        raise typer.Exit(1) from None
+    without = sum(not count for count in done.candidates.values())
+    ignored = f" Files that are no soft maps: {done.ignored}, ignored." if done.ignored else ""
+    told = f"{sum(done.candidates.values())} candidates in {len(done.candidates)} cases, {without} cases without any."
+    typer.echo(f"{told}{ignored} Written to {out}")
+
+
+def _rule(text: str) -> _RuleName | float:
+    if text in _RULES:
+        return _RULES[text]
+    try:
+        threshold = float(text)
+    except ValueError:
+        threshold = 0.0
+    if not 0 < threshold <= 1:
+        msg = f"{text!r} is none of {', '.join(_RULES)}, and no threshold above 0 and up to 1"
+        raise typer.BadParameter(msg, param_hint="--rule")
+    return threshold
+
+
+def _refuse_inside(source: Path, out: Path, *, hint: str = "--out") -> None:
     if out.resolve().is_relative_to(source.resolve()):
         msg = f"{out} lies in {source}; converted files go elsewhere"
-        raise typer.BadParameter(msg, param_hint="--out")
+        raise typer.BadParameter(msg, param_hint=hint)
+
+
+def _tell(found: Iterable[Conversion], source: Path, out: Path, *, as_json: bool) -> None:
+    _refuse_inside(source, out)
     done = list(found)
     lost = [conversion for conversion in done if conversion.problem]
     if not done:

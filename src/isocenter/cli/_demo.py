@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,8 @@ import typer
 from isocenter.cli._terminal import Move, progress, show_board
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from isocenter.evaluation import Challenge
     from isocenter.phantoms import CohortFiles
     from isocenter.ranking import Board
@@ -20,6 +23,9 @@ if TYPE_CHECKING:
 
 _MARK = ".isocenter-demo"
 _OTHER_BOARDS = {"openkbp2020": "dvh", "doserad2026": "as-described"}
+# Doses are large; and whether a test tells ill from healthy takes more of both than a mean of masks.
+_PATIENTS = {"openkbp2020": 0.5, "doserad2026": 0.5, "picai2022": 4.0}
+_FEWEST = {"picai2022": 24}
 
 
 def demo(
@@ -32,9 +38,10 @@ def demo(
 ) -> None:
     """Make synthetic challenges with teams of different skill, score and rank them, write their pages.
 
-    Four cohorts, each in a folder of its own: HECKTOR 2020 and the lung contest
+    Five cohorts, each in a folder of its own: HECKTOR 2020 and the lung contest
     of 2019, masks of tumours; OpenKBP 2020 and DoseRAD2026, doses, with half as
-    many patients. Start at index.html.
+    many patients; PI-CAI 2022, lesions and diagnoses, with four times as many,
+    and readers. Start at index.html.
 
     Example: isocenter demo my-demo/
     """
@@ -46,6 +53,7 @@ def demo(
         "lung2019": phantoms.write_lung_cohort,
         "openkbp2020": phantoms.write_openkbp_cohort,
         "doserad2026": phantoms.write_doserad_cohort,
+        "picai2022": phantoms.write_picai_cohort,
     }
     challenges = [isocenter.challenge(name) for name in makers]
     _make_room(folder, [challenge.name for challenge in challenges])
@@ -53,7 +61,7 @@ def demo(
     with progress() as start:
         for challenge in challenges:
             home = folder / challenge.name
-            patients = (cases + 1) // 2 if challenge.depict else cases
+            patients = max(math.ceil(cases * _PATIENTS.get(challenge.name, 1.0)), _FEWEST.get(challenge.name, 1))
             made = _counting(start(f"{challenge.name}: making patients"), patients)
             cohort = makers[challenge.name](home, cases=patients, seed=seed, progress=made)
             move = start(f"{challenge.name}: scoring")
@@ -79,7 +87,7 @@ def _play(
 
     import isocenter
     from isocenter import atomic, evaluation, report, scores
-    from isocenter.doors import counting_scores, means_in_brackets
+    from isocenter.doors import counting_scores, means_in_brackets, with_uncertainty
 
     tables, record = {}, {}
     total = len(cohort.submissions) * len(cohort.cases)
@@ -102,7 +110,10 @@ def _play(
         board = isocenter.rank(challenge, tables, board=name, organisers=of["organiser"], benchmarks=of["benchmark"])
         counted = counting_scores(challenge, tables, board=name)
         suffix = f"-{name}" if boards else ""
-        figures = figures or _figures(challenge, cohort, board)
+        board = with_uncertainty(
+            challenge, board, counted, seed=seed, organisers=of["organiser"], benchmarks=of["benchmark"]
+        )
+        figures = figures or _figures(challenge, cohort, board, counted)
         page = report.leaderboard_page(
             challenge.title,
             board,
@@ -117,19 +128,28 @@ def _play(
     return boards[0]
 
 
-def _figures(challenge: Challenge, cohort: CohortFiles, board: Board) -> list[Figure]:
-    """The first case as the first and the last of the board predict it, if there is anything to see."""
-    from isocenter import evaluation, report
+def _figures(challenge: Challenge, cohort: CohortFiles, board: Board, scores: pl.DataFrame) -> list[Figure]:
+    """Curves, and a case as the first and the last of the board predict it, if there is anything to see."""
+    from isocenter import evaluation, readers, report
+    from isocenter.doors import findings_by_team
 
     ranked = [row.submission for row in board.rows if row.rank is not None]
     if challenge.depict is None or not ranked:
         return []
-    figures = []
+    found = findings_by_team(challenge, board, scores)
+    panel, case = None, cohort.cases[0]
+    if cohort.reads is not None:
+        reference = readers.open_reference(challenge, cohort.reference)
+        panel = readers.score_reads(readers.read_reads(cohort.reads), reference)
+    if found:
+        first = next(iter(found.values()))[0]
+        case = next((name for name, ill in zip(first.cases, first.truth, strict=True) if ill), case)
+    figures = report.detection_figures(found, readers=panel)
     for place, team in enumerate(dict.fromkeys((ranked[0], ranked[-1]))):
         picture = evaluation.depict(
-            challenge, reference=cohort.reference, submission=cohort.submissions[team], case=cohort.cases[0]
+            challenge, reference=cohort.reference, submission=cohort.submissions[team], case=case
         )
-        figures += report.dose_figures(picture, case=cohort.cases[0], team=team, name=f"picture{place}")
+        figures += report.case_figures(picture, case=case, team=team, name=f"picture{place}")
     return figures
 
 
@@ -157,6 +177,8 @@ def _make_room(folder: Path, names: list[str]) -> None:
     if folder.is_dir() and (folder / _MARK).exists():
         for name, old in itertools.product(names, ("reference", "submissions", "scores")):
             shutil.rmtree(folder / name / old, ignore_errors=True)
+        for name in names:
+            (folder / name / "reads.csv").unlink(missing_ok=True)
     elif folder.exists() and any(folder.iterdir()):
         msg = f"{folder} holds other files; the demo wants a folder of its own"
         raise typer.BadParameter(msg, param_hint="FOLDER")

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isocenter.cli._arguments import ChallengeName, Json, setting
-from isocenter.cli._terminal import show_board
+from isocenter.cli._arguments import ChallengeName, Json, Phase, setting
+from isocenter.cli._receipt import begin_receipt, write_receipt
+from isocenter.cli._terminal import progress, show_board
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     import polars as pl
 
+    from isocenter.cli._arguments import Setting
     from isocenter.evaluation import Challenge
 
 
@@ -24,15 +28,37 @@ def rank(
         list[str],
         typer.Argument(
             metavar="TEAM=TABLE…",
-            help="Score tables by team, as `isocenter score` wrote them. A team named again adds a later submission.",
+            help="Score tables by team, as `isocenter score` wrote them. A team named again adds a later submission; "
+            "TEAM@2022-06-01T12:00:00Z=TABLE says when it was made.",
         ),
     ],
     *,
     out: Annotated[Path | None, typer.Option(help="Also write the board as JSON.")] = None,
     html: Annotated[Path | None, typer.Option(help="Also write it as a self-contained HTML page.")] = None,
+    receipt: Annotated[
+        Path | None,
+        typer.Option(help="Also write what `isocenter verify` needs to make the board again (JSON)."),
+    ] = None,
     board: Annotated[str | None, typer.Option(help="Which board of the challenge.", show_default="the first")] = None,
     organiser: Annotated[list[str] | None, typer.Option(help="A team of the organisers' institutes.")] = None,
     benchmark: Annotated[list[str] | None, typer.Option(help="A row to compare with, which is not ranked.")] = None,
+    chosen: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEAM=TABLE", help="The submission that a team chose of its several, where the chosen one counts."
+        ),
+    ] = None,
+    void: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEAM=TABLE", help="A submission that does not count, such as one without a survey."),
+    ] = None,
+    phase: Phase = None,
+    replicates: Annotated[
+        int,
+        typer.Option(min=0, help="How often cases are drawn for intervals, rank sets and chances; 0: not at all."),
+    ] = 10_000,
+    level: Annotated[float, typer.Option(min=0.5, max=0.999, help="The coverage of the intervals.")] = 0.95,
+    seed: Annotated[int, typer.Option(min=0, help="Of the draws.")] = 0,
     run_times: Annotated[
         Path | None,
         typer.Option(help="Run times that were metered elsewhere (CSV), if the challenge ranks by them.", exists=True),
@@ -46,17 +72,69 @@ def rank(
     """
     import isocenter
     from isocenter import atomic, report
-    from isocenter.doors import counting_scores, means_in_brackets
+    from isocenter.doors import counting_scores, findings_by_team, means_in_brackets, with_uncertainty
 
-    which = setting(challenge).challenge
-    _refuse_to_overwrite(tables, {"--out": (out, ".json"), "--html": (html, ".html")})
+    chosen_setting = setting(challenge, phase=phase)
+    which = chosen_setting.challenge
+    tables, moments = _dated(tables)
+    _refuse_to_overwrite(tables, {"--out": (out, ".json"), "--html": (html, ".html"), "--receipt": (receipt, ".json")})
     by_team, record, remarks = _read(tables, challenge=which.name)
+    wishes = _chosen(chosen or [], tables)
+    lost = _positions("--void", void or [], tables)
+    remarks += _outside(chosen_setting, by_team, moments, lost)
+    if which.participation.per != "phase" and any(
+        len(given) > 1 and team not in moments for team, given in by_team.items()
+    ):
+        remarks.append(
+            f"Note: the quota is {which.participation.quota} per {which.participation.per}; it is not enforced for "
+            "teams whose submissions have no time (TEAM@2022-06-01T12:00:00Z=TABLE)."
+        )
     _refuse_nonsense(which, by_team, board=board, named={"--organiser": organiser, "--benchmark": benchmark})
+    begun = begin_receipt(
+        receipt,
+        which,
+        tables,
+        by_team,
+        board=board,
+        organisers=organiser or (),
+        benchmarks=benchmark or (),
+        moments=moments,
+        chosen=wishes,
+        void=lost,
+        run_times=run_times,
+        replicates=replicates,
+        seed=seed,
+        level=level,
+    )
     if run_times is not None:
         by_team, told = _with_run_times(which, by_team, run_times)
         remarks += told
     try:
-        result = isocenter.rank(which, by_team, board=board, organisers=organiser or (), benchmarks=benchmark or ())
+        result = isocenter.rank(
+            which,
+            by_team,
+            board=board,
+            organisers=organiser or (),
+            benchmarks=benchmark or (),
+            chosen=wishes,
+            moments=moments,
+            void=lost,
+        )
+        counted = counting_scores(which, by_team, board=board, chosen=wishes, moments=moments, void=lost)
+        if replicates:
+            with progress() as start:
+                move = start("drawing cases")
+                result = with_uncertainty(
+                    which,
+                    result,
+                    counted,
+                    replicates=replicates,
+                    level=level,
+                    seed=seed,
+                    organisers=organiser or (),
+                    benchmarks=benchmark or (),
+                    progress=lambda done, total: move(done, total, ""),
+                )
     except ValueError as error:
         for text in (*remarks, str(error)):
             typer.echo(text, err=True)
@@ -64,14 +142,16 @@ def rank(
     if out is not None:
         atomic.write_text(result.to_json(), out)
     if html is not None:
-        page = report.leaderboard_page(which.title, result, counting_scores(which, by_team, board=board), record=record)
+        figures = report.detection_figures(findings_by_team(which, result, counted))
+        page = report.leaderboard_page(which.title, result, counted, figures=figures, record=record)
         atomic.write_text(page, html)
+    write_receipt(begun, result, receipt)
     if as_json:
         typer.echo(result.to_json(), nl=False)
     else:
-        means = means_in_brackets(which, counting_scores(which, by_team, board=board))
+        means = means_in_brackets(which, counted)
         show_board(result, title=which.title, means=means)
-        for path in (out, html):
+        for path in (out, html, receipt):
             if path is not None:
                 typer.echo(f"Written to {path}")
     # For the organisers only: these do not belong on a board.
@@ -82,6 +162,89 @@ def rank(
     ]
     for remark in remarks:
         typer.echo(remark, err=True)
+
+
+def _outside(
+    which: Setting,
+    by_team: dict[str, list[pl.DataFrame]],
+    moments: dict[str, list[datetime]],
+    void: dict[str, list[int]],
+) -> list[str]:
+    """Leave out what was submitted while the phase was not open; tables of another cohort end it all."""
+    if which.phase is None:
+        return []
+    sizes = {team: {_cases(table) for table in tables} for team, tables in by_team.items()}
+    expected = which.phase.cases
+    if wrong := [team for team, found in sizes.items() if expected is not None and found != {expected}]:
+        counted = " and ".join(map(str, sorted(sizes[wrong[0]])))
+        typer.echo(f"The phase {which.phase.name} has {expected} cases, the tables of {wrong[0]} {counted}.", err=True)
+        raise typer.Exit(1)
+    remarks = []
+    for team, times in moments.items():
+        for at, moment in enumerate(times):
+            if not which.phase.opens <= moment < which.phase.closes:
+                void.setdefault(team, []).append(at)
+                remarks.append(
+                    f"{team}: the submission of {moment.isoformat()} is not of the phase {which.phase.name}."
+                )
+    return remarks
+
+
+def _cases(table: pl.DataFrame) -> int:
+    return table["case"].n_unique() - ("" in table["case"])
+
+
+def _dated(tables: list[str]) -> tuple[list[str], dict[str, list[datetime]]]:
+    """Arguments without the times in them, and the times of the teams that have one for each submission."""
+    plain: list[str] = []
+    moments: dict[str, list[datetime]] = {}
+    undated: set[str] = set()
+    for argument in tables:
+        named, equals, path = argument.partition("=")
+        team, _, time = named.rpartition("@")
+        try:
+            moment = datetime.fromisoformat(time) if team else None
+        except ValueError as error:
+            if re.match(r"[0-9]{4}-[0-9]{2}", time):
+                msg = f"{time} is no time: {error}"
+                raise typer.BadParameter(msg, param_hint="TEAM@TIME=TABLE") from None
+            moment = None  # an @ in the name of a team
+        if moment is None:
+            undated.add(named)
+            plain.append(argument)
+            continue
+        if moment.utcoffset() is None:
+            msg = f"{time} has no zone; add the difference to UTC, as in 2022-06-01T12:00:00+02:00"
+            raise typer.BadParameter(msg, param_hint="TEAM@TIME=TABLE")
+        moments.setdefault(team, []).append(moment)
+        plain.append(f"{team}{equals}{path}")
+    if mixed := sorted(undated & moments.keys()):
+        msg = f"some submissions of {mixed[0]} have a time and some have none"
+        raise typer.BadParameter(msg, param_hint="TEAM@TIME=TABLE")
+    return plain, moments
+
+
+def _chosen(wishes: list[str], tables: list[str]) -> dict[str, int]:
+    """By team, the position of the one table that it chose."""
+    found = _positions("--chosen", wishes, tables)
+    for team, positions in found.items():
+        if len(positions) > 1:
+            msg = f"{team} has chosen {len(positions)} submissions; it has one to choose"
+            raise typer.BadParameter(msg, param_hint="--chosen")
+    return {team: positions[0] for team, positions in found.items()}
+
+
+def _positions(option: str, named: list[str], tables: list[str]) -> dict[str, list[int]]:
+    """By team, the positions of the tables that an option names."""
+    found: dict[str, list[int]] = {}
+    for argument in named:
+        team, _, path = argument.partition("=")
+        its = [given.partition("=")[2] for given in tables if given.partition("=")[0] == team]
+        if path not in its:
+            msg = f"{argument!r} is none of the tables of {team} ({', '.join(its) or 'none'})"
+            raise typer.BadParameter(msg, param_hint=option)
+        found.setdefault(team, []).append(its.index(path))
+    return found
 
 
 def _with_run_times(
@@ -108,7 +271,8 @@ def _refuse_to_overwrite(tables: list[str], written: dict[str, tuple[Path | None
     """A board is written to a file of its own, never over a score table."""
     inputs = [Path(argument.partition("=")[2]) for argument in tables]
     for option, (path, suffix) in written.items():
-        if path is not None and (path.suffix != suffix or path in inputs):
+        others = [other for name, (other, _) in written.items() if name != option]
+        if path is not None and (path.suffix != suffix or path in inputs or path in others):
             msg = f"{path} should be a file of its own that ends in {suffix}"
             raise typer.BadParameter(msg, param_hint=option)
 

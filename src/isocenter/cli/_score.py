@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from isocenter.cli._arguments import ChallengeName, Grid, Json, Reference, Submission, Workers, executor, setting
+from isocenter.cli._arguments import ChallengeName, Grid, Json, Phase, Reference, Submission, Workers, executor, setting
 from isocenter.cli._terminal import HELP_PAGE, count_problems, problem_dicts, progress, show_problems
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ def score(
     submission: Submission,
     out: Annotated[Path, typer.Option(help="Where to write the score table (Parquet).")],
     grid: Grid = None,
+    phase: Phase = None,
     workers: Workers = 0,
     as_json: Json = False,
 ) -> None:
@@ -41,7 +42,7 @@ def score(
     from isocenter.metrics import catalogue
     from isocenter.submissions import SubmissionRefused, printable
 
-    which, name = setting(challenge, grid), printable(submission.name)
+    which, name = setting(challenge, grid, phase), printable(submission.name)
     if out.is_dir() or out.suffix != ".parquet":
         msg = f"{out} should be a file that ends in .parquet"
         raise typer.BadParameter(msg, param_hint="--out")
@@ -54,6 +55,7 @@ def score(
                 reference=reference,
                 submission=submission,
                 grid=which.grid,
+                cases=which.cases,
                 executor=pool,
                 progress=start("scoring"),
                 journal=journal,
@@ -77,7 +79,7 @@ def score(
     journal.unlink(missing_ok=True)
     failed = any(problem.severity == "unusable" for problem in result.problems)
     boards = _on_its_own(which.challenge, result.scores)
-    means = {name: None if board is None else board["this"].score for name, board in boards.items()}
+    means = {name: None if isinstance(board, str) else board["this"].score for name, board in boards.items()}
     if as_json:
         summary = {"ok": not failed, "out": str(out), "score": means, **result.record}
         summary["problems"] = problem_dicts(result.problems)
@@ -89,20 +91,21 @@ def score(
             typer.echo("")
         for board, score in means.items():
             rule, alone = which.challenge.boards[board], boards[board]
-            notes = "; ".join(alone.notes) if alone else ""
-            typer.echo(f"{catalogue.get(rule.metric).show(score)}  {rule}" + (f" ({notes})" if notes else ""))
+            notes = alone if isinstance(alone, str) else "; ".join(alone.notes)
+            shown = "–" if isinstance(alone, str) else catalogue.get(alone.metric).show(score)
+            typer.echo(f"{shown}  {rule}" + (f" ({notes})" if notes else ""))
         typer.echo(f"{which.challenge.name}: {name} scored: {counts}. Written to {out}")
     raise typer.Exit(1 if failed else 0)
 
 
-def _on_its_own(challenge: Challenge, table: pl.DataFrame) -> dict[str, Board | None]:
-    """Each board with this submission alone; None where the rule has no number for it."""
+def _on_its_own(challenge: Challenge, table: pl.DataFrame) -> dict[str, Board | str]:
+    """Each board with this submission alone, or why the rule has no number for it."""
     from isocenter.doors import rank
 
-    boards: dict[str, Board | None] = {}
+    boards: dict[str, Board | str] = {}
     for board in challenge.boards:
         try:
             boards[board] = rank(challenge, {"this": table}, board=board)
-        except ValueError:  # a metric that is undefined for some case has no mean
-            boards[board] = None
+        except ValueError as error:  # a metric that is undefined for some case has no mean
+            boards[board] = str(error).replace(" for 'this'", "").replace(" of 'this'", "")
     return boards

@@ -22,7 +22,10 @@ def show(
     ] = None,
     grid: Grid = None,
 ) -> None:
-    r"""Show cases of a submission beside their reference: DVHs, slices of dose, differences.
+    r"""Show cases of a submission beside their reference.
+
+    Doses as DVHs, slices and differences; lesions and candidates as outlines
+    with their likelihoods.
 
     Example: isocenter show openkbp2020 --reference validation-pats/ \
              --submission team.zip --case pt_201 --out pt_201.html
@@ -48,7 +51,7 @@ def show(
             except ValueError as error:
                 typer.echo(str(error), err=True)
                 raise typer.Exit(1) from None
-            figures += report.dose_figures(picture, case=name, team=team, name=f"case{number}")
+            figures += report.case_figures(picture, case=name, team=team, name=f"case{number}")
             move(number, len(cases), name)
     atomic.write_text(report.pictures_page(which.challenge.title, figures, subtitle=team), out)
     typer.echo(f"Written to {out}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 if TYPE_CHECKING:
+    from isocenter.metrics import Metric
     from isocenter.ranking import Board
     from isocenter.submissions import Problem
 
@@ -71,9 +72,20 @@ def _components(board: Board) -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {}
     for row in board.rows:
         for part in row.components:
-            rank = "" if part.rank is None else f" ({part.rank:g})"
-            found.setdefault(part.metric, {})[row.submission] = catalogue.get(part.metric).show(part.score) + rank
+            metric = catalogue.get(part.metric)
+            beside = "" if part.rank is None else f" ({part.rank:g})"
+            if part.low is not None and part.high is not None:
+                beside = f" {_bounds(metric, part.low, part.high)}"
+            found.setdefault(part.metric, {})[row.submission] = metric.show(part.score) + beside
     return found
+
+
+def _bounds(metric: Metric, low: float, high: float) -> str:
+    return f"[{metric.show(low)}, {metric.show(high)}]"
+
+
+def _chance(p: float | None) -> str:
+    return "–" if p is None else f"{p:.2f}"
 
 
 def show_board(board: Board, *, title: str, means: Mapping[str, Mapping[str, str]] | None = None) -> None:
@@ -95,6 +107,9 @@ def show_board(board: Board, *, title: str, means: Mapping[str, Mapping[str, str
     for other in beside:
         table.add_column("mean(SE)" if other == board.metric else other, justify="right")
     counted = not any(row.components for row in board.rows) or any(row.missing + row.failed for row in board.rows)
+    known = any(row.p_first is not None for row in board.rows)
+    for column in ("rank set", "P(first)", "group") if known else ():
+        table.add_column(column, justify="right")
     for count in ("missing", "failed") if counted else ():
         table.add_column(count, justify="right")
     for row in board.rows:
@@ -103,9 +118,11 @@ def show_board(board: Board, *, title: str, means: Mapping[str, Mapping[str, str
             name.append(f"  ({row.role})", style="dim")
         counts = [str(n) if n else "" for n in (row.missing, row.failed)] if counted else []
         errors = [by_team.get(row.submission, "–") for by_team in beside.values()]
-        table.add_row(row.place, name, metric.show(row.score), *errors, *counts)
+        bounds = "" if row.low is None or row.high is None else f" {_bounds(metric, row.low, row.high)}"
+        sure = [row.rank_set, _chance(row.p_first), row.group or "–"] if known else []
+        table.add_row(row.place, name, metric.show(row.score) + bounds, *errors, *sure, *counts)
     # Into a file or a pipe nothing is cut off at 80 columns.
-    console = Console(width=None if sys.stdout.isatty() else 120)
+    console = Console(width=None if sys.stdout.isatty() else 200)
     console.print(Text(title, style="bold"))
     console.print(table)
     for line in (f"Rule: {board.rule}.", *board.notes):

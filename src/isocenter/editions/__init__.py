@@ -13,7 +13,8 @@ wrong gives an `EditionError` with all its problems, each with its line, what wa
 """
 
 from isocenter.editions._awards import Award, awards
-from isocenter.editions._challenge import apply, in_force, new
+from isocenter.editions._board_rule import BoardRule
+from isocenter.editions._challenge import apply, in_force, new, phase_of
 from isocenter.editions._model import Bonus, Edition, Payout, Phase, Policies, Prize
 from isocenter.editions._problems import EditionError, EditionProblem
 from isocenter.editions._render import render
@@ -21,6 +22,7 @@ from isocenter.editions._toml import load, parse, write
 
 __all__ = [
     "Award",
+    "BoardRule",
     "Bonus",
     "Edition",
     "EditionError",
@@ -35,6 +37,7 @@ __all__ = [
     "load",
     "new",
     "parse",
+    "phase_of",
     "render",
     "write",
 ]

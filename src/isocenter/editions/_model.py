@@ -4,7 +4,8 @@
              ├─ phases    when teams may submit, how often, and who sees the board
              ├─ prizes    for a place on the board of a phase
              ├─ bonuses   fixed amounts that no place decides
-             └─ payout    so much for every step beyond a score
+             ├─ payout    so much for every step beyond a score
+             └─ boards    rankings by rules of the edition's own
 
 Every field has a description of one sentence, which becomes its comment in a generated file.
 """
@@ -15,15 +16,19 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
+from isocenter.editions._board_rule import BoardRule
+from isocenter.editions._table import Table
 from isocenter.editions._values import (
     Allowed,
     Amount,
     Announced,
+    CaseCount,
     Counts,
     Currency,
+    Decimals,
     GridPolicy,
     MissingPolicy,
     Moment,
@@ -32,8 +37,10 @@ from isocenter.editions._values import (
     Names,
     OfPhase,
     OrganisersPolicy,
+    Per,
     Place,
     Quota,
+    Rungs,
     Step,
     Text,
     TextOrNone,
@@ -45,12 +52,6 @@ from isocenter.editions._values import (
     plain,
     show,
 )
-
-
-class Table(BaseModel):
-    """What the tables of the file have in common: nothing unknown, nothing converted, nothing changed later."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class Policies(Table):
@@ -86,8 +87,14 @@ class Phase(Table):
     closes: Moment = Field(description="The moment from which submissions are refused.")
     results: Moment = Field(description="The moment from which everybody sees the board.")
     quota: Quota = Field(default=None, description="How many submissions a team has in this phase.")
+    quota_per: Per = Field(default="phase", description="The span of time that the quota is for.")
     counts: Counts = Field(default="last", description="Which of a team's submissions counts.")
     visibility: Visibility = Field(default="hidden", description="Who sees the board before the results are out.")
+    ladder: Rungs = Field(
+        default=None, description="How much better a submission must be than the one shown of its team, to be shown."
+    )
+    decimals: Decimals = Field(default=None, description="How many decimals of a score are shown, and ranked.")
+    cases: CaseCount = Field(default=None, description="How many cases the reference of the phase has.")
 
     # Checks of one field against another hang on the later one, so that they run, and name their line, even where
     # some other field of the phase is wrong too.
@@ -198,6 +205,13 @@ class Edition(Table):
     payout: Annotated[Payout | None, Allowed("its settings under the heading [payout]")] = Field(
         default=None, description="What a better score is worth by itself, whatever its place."
     )
+    boards: Annotated[
+        tuple[BoardRule, ...],
+        Field(strict=False),
+        Allowed("boards, each under its own heading [[boards]] in double brackets"),
+    ] = Field(
+        default=(), description="Boards with rules of their own, beside those of the challenge or in their place."
+    )
 
     @field_validator("phases")
     @classmethod
@@ -207,6 +221,15 @@ class Edition(Table):
         if again := repeated(phase.name for phase in phases):
             raise PydanticCustomError("repeated", "two phases have the same name", {"indices": again})
         return phases
+
+    @field_validator("boards")
+    @classmethod
+    def _one_main(cls, boards: tuple[BoardRule, ...]) -> tuple[BoardRule, ...]:
+        if again := repeated(board.name for board in boards):
+            raise PydanticCustomError("repeated", "two boards have the same name", {"indices": again})
+        if sum(board.main for board in boards) > 1:
+            raise PydanticCustomError("two_mains", "two boards are the main one")
+        return boards
 
     @field_validator("prizes", "bonuses")
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args, get_origin
@@ -12,14 +13,20 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from isocenter.editions._lines import Path
-from isocenter.editions._model import Edition, Table, repeated
+from isocenter.editions._model import Edition, repeated
+from isocenter.editions._table import Table
 from isocenter.editions._values import Allowed, show
 
 Told = tuple[Path, str, str]
 """Where a problem is, what was found there, and the sentence about it."""
 
 # In the entries of a table, what may not occur twice, and what one entry is called.
-_APART = {"phases": ("name", "phase"), "prizes": ("place", "prize"), "bonuses": ("title", "bonus")}
+_APART = {
+    "phases": ("name", "phase"),
+    "prizes": ("place", "prize"),
+    "bonuses": ("title", "bonus"),
+    "boards": ("name", "board"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +76,7 @@ class EditionError(ValueError):
 
 def check(data: Mapping[str, Any], *, line_of: Callable[[Path], int | None], name: str) -> Edition:
     """The edition that plain values describe, or an error with all their problems, in the order of the lines."""
-    found: list[Told] = [*_repeats(data), *_strangers(data)]
+    found: list[Told] = [*_repeats(data), *_strangers(data), *_mains(data)]
     try:
         edition = Edition.model_validate(data)
     except ValidationError as error:
@@ -77,7 +84,7 @@ def check(data: Mapping[str, Any], *, line_of: Callable[[Path], int | None], nam
         for details in error.errors():
             if details["type"] == "repeated":
                 found += [problem for problem in _repeats_in(details) if problem[0] not in told]
-            elif details["type"] != "unknown_phase" or not found:
+            elif details["type"] not in ("unknown_phase", "two_mains") or not found:
                 found.append(_translated(details))
     if found:
         problems = [EditionProblem(line_of(path), where(path), shown, message) for path, shown, message in found]
@@ -97,6 +104,17 @@ def where(path: Path) -> str:
     return "".join(parts).removeprefix(".")
 
 
+def path_of(place: str) -> Path:
+    """The path that `where` has written.
+
+    Examples
+    --------
+    >>> path_of("phases[2].opens")
+    ('phases', 1, 'opens')
+    """
+    return tuple(int(at) - 1 if at else name for name, at in re.findall(r"([^.\[\]]+)|\[(\d+)\]", place))
+
+
 def allowed_in(field: FieldInfo) -> Allowed:
     """What may be written in a field; of several notes the last, as the outermost annotation is the most specific."""
     return [note for note in field.metadata if isinstance(note, Allowed)][-1]
@@ -104,8 +122,16 @@ def allowed_in(field: FieldInfo) -> Allowed:
 
 def table_in(field: FieldInfo) -> type[Table] | None:
     """The table that a field holds, or a list of; None for a plain value."""
-    kinds = (field.annotation, *get_args(field.annotation))
-    return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Table)), None)
+    return next(
+        (kind for kind in _within(field.annotation) if isinstance(kind, type) and issubclass(kind, Table)), None
+    )
+
+
+def _within(annotation: object) -> Iterator[object]:
+    """An annotation and all that it is made of."""
+    yield annotation
+    for part in get_args(annotation):
+        yield from _within(part)
 
 
 def is_list(field: FieldInfo) -> bool:
@@ -161,8 +187,13 @@ def _heading(name: str, field: FieldInfo) -> str:
 
 
 def _meant(value: object, allowed: Allowed) -> str:
+    """The choice that the value occurs in the explanation of, if it is the only one; else the one spelt like it."""
+    if not isinstance(value, str):
+        return ""
+    word = value.strip().lower()
     words = {choice.strip('"'): choice for choice in allowed.choices if choice.startswith('"')}
-    close = difflib.get_close_matches(value.strip().lower(), words, n=1) if isinstance(value, str) else []
+    told = [known for known in words if word in re.findall(r"\w+", allowed.choices[words[known]])]
+    close = told if len(told) == 1 else difflib.get_close_matches(word, words, n=1)
     return f" (did you mean {words[close[0]]}?)" if close else ""
 
 
@@ -207,6 +238,17 @@ def _strangers(data: Mapping[str, Any]) -> Iterator[Told]:
             close = difflib.get_close_matches(phase, known, n=1)
             meant = f" (did you mean {show(close[0])}?)" if close else ""
             yield (*path, "phase"), show(phase), f"{show(phase)} is not a phase of this edition; {advice}{meant}"
+
+
+def _mains(data: Mapping[str, Any]) -> Iterator[Told]:
+    """Boards that are the main one beside another."""
+    mains = [i for i, entry in enumerate(_entries(data.get("boards"))) if _get(entry, "main") is True]
+    for i in mains[1:]:
+        yield (
+            ("boards", i, "main"),
+            "true",
+            f"board {mains[0] + 1} is already the main one; write false, or leave it out",
+        )
 
 
 def _entries(value: object) -> Sequence[object]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
 
 from pydantic.fields import FieldInfo
 
-from isocenter.editions._model import Edition, Table
+from isocenter.editions._board_rule import WeightedMetric
+from isocenter.editions._model import Edition
 from isocenter.editions._problems import allowed_in, is_list, table_in
+from isocenter.editions._table import Table
+from isocenter.editions._values import Penalised
 
 _WIDTH = 100
 _HEAD = (
@@ -81,6 +84,14 @@ def _comment(text: str, *, indent: int = 0, hang: int = 0) -> list[str]:
 def _value(value: object) -> str:
     """A value as TOML."""
     match value:
+        case bool():
+            return str(value).lower()
+        case WeightedMetric(weight=1.0):
+            return _value(value.metric)
+        case Table():
+            return _inline(dict(value))
+        case Penalised():
+            return _inline({"penalty": value.penalty})
         case str():
             return f'"{"".join(map(_character, value))}"'
         case tuple():
@@ -95,6 +106,11 @@ def _value(value: object) -> str:
             return str(value)
     msg = f"a {type(value).__name__} has no place in an edition"
     raise TypeError(msg)
+
+
+def _inline(settings: Mapping[str, object]) -> str:
+    """A table within a value."""
+    return f"{{ {', '.join(f'{name} = {_value(value)}' for name, value in settings.items())} }}"
 
 
 def _character(character: str) -> str:

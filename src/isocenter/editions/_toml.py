@@ -149,7 +149,7 @@ def _syntax_problem(text: str, reason: str) -> EditionProblem:
     repeats = [repeat for repeat in lines.repeats if repeat.line <= line]
     if repeats and reason.startswith(("Cannot ", "Duplicate ")):
         path, line, first = repeats[-1]
-        several = path in (("phases",), ("prizes",), ("bonuses",))
+        several = path in (("phases",), ("prizes",), ("bonuses",), ("boards",))
         advice = f"write each under its own heading [[{path[0]}]]" if several else "keep one of the two"
         return EditionProblem(line, where(path), str(path[-1]), f"is already set in line {first}; {advice}")
     message = next((plain for start, plain in _SYNTAX.items() if reason.startswith(start)), "this is not TOML")

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import AwareDatetime, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
@@ -37,11 +37,19 @@ class Allowed:
 
     what: str
     example: str = ""
-    choices: Mapping[str, str] = field(default_factory=dict)
+    choices: Mapping[str, str] = field(default_factory=dict, hash=False)
     absent: str = ""
 
 
-def _choice(choices: Mapping[str, str], *, example: str = "", absent: str = "") -> Allowed:
+@dataclass(frozen=True, slots=True)
+class Penalised:
+    """A policy for missing cases that has a number: so many times the worst value that any team has."""
+
+    penalty: float
+
+
+def choice(choices: Mapping[str, str], *, example: str = "", absent: str = "") -> Allowed:
+    """What may be written where there are few possible values."""
     *others, last = choices
     return Allowed(f"{', '.join(others)} or {last}", example=example or last, choices=choices, absent=absent)
 
@@ -54,6 +62,8 @@ def show(value: object) -> str:
         return '"' + (value if len(value) <= 60 else value[:59] + "…").replace("\n", "\\n") + '"'
     if isinstance(value, datetime | date | time):
         return value.isoformat()
+    if isinstance(value, Penalised):
+        return f"{{ penalty = {value.penalty:g} }}"
     if isinstance(value, list | tuple):
         return "a list" if value else "an empty list"
     if isinstance(value, Mapping):
@@ -108,18 +118,39 @@ def _amount(value: object) -> object:
         return value
 
 
-def _missing(value: object) -> object:
-    """A number or one of a few words; checked here, as a union would report a problem once per member."""
-    if value is None or value in ("worst", "worst-observed", "leave-out", "disqualify"):
+def number(value: object) -> object:
+    """A float, of any kind of number; what is none is left for pydantic to refuse."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         return value
-    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
-        try:
-            number = float(value)
-        except (OverflowError, ValueError):
-            number = math.inf
-        if math.isfinite(number):
-            return number
+    try:
+        return float(value)
+    except (OverflowError, ValueError):
+        raise PydanticCustomError("not_allowed", "too large for a number") from None
+
+
+def _missing(value: object) -> object:
+    """A number, one of a few words, or a penalty; checked here, as a union would report a problem once per member."""
+    if value is None or isinstance(value, Penalised) or (isinstance(value, str) and value in get_args(_MissingWord)):
+        return value
+    factor = number(value["penalty"]) if isinstance(value, Mapping) and list(value) == ["penalty"] else None
+    if isinstance(factor, float) and math.isfinite(factor) and factor >= 1:
+        return Penalised(factor)
+    counted = number(value)
+    if isinstance(counted, float) and math.isfinite(counted):
+        return counted
     raise PydanticCustomError("not_allowed", "not a policy for missing cases")
+
+
+_MissingWord = Literal["worst", "worst-observed", "worst-observed-anywhere", "rank-last", "leave-out", "disqualify"]
+
+
+def _rungs(value: object) -> object:
+    """A step above 0, or the word for the standard error."""
+    if value is None or value == "parameter-free":
+        return value
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool) and 0 < value < math.inf:
+        return float(value)
+    raise PydanticCustomError("not_allowed", "not a ladder")
 
 
 _COUNT = "a whole number, 1 or more"
@@ -144,6 +175,24 @@ Names = Annotated[
 ]
 Place = Annotated[int, Field(ge=1), Allowed(_COUNT, example="1")]
 Quota = Annotated[int | None, Field(ge=1), Allowed(_COUNT, example="5", absent="there is no limit")]
+Rungs = Annotated[
+    float | Literal["parameter-free"] | None,
+    BeforeValidator(_rungs),
+    choice(
+        {
+            "a number": "by so much, and what is shown is a multiple of it, for example 0.01",
+            '"parameter-free"': "by more than the standard error of the difference",
+        },
+        example='"parameter-free"',
+        absent="every submission is shown that counts",
+    ),
+]
+Decimals = Annotated[
+    int | None,
+    Field(ge=0, le=12),
+    Allowed("a whole number from 0 to 12", example="3", absent="none are cut off"),
+]
+CaseCount = Annotated[int | None, Field(ge=1), Allowed(_COUNT, example="100", absent="any number will do")]
 Announced = Annotated[int | None, Field(ge=1), Allowed(_COUNT, example="10", absent="all are")]
 Currency = Annotated[
     str, Field(pattern=r"^[A-Z]{3}$"), Allowed('three capitals in quotes, such as "EUR" or "CHF"', example='"EUR"')
@@ -189,31 +238,33 @@ Multiple = Annotated[
 ]
 Winner = Annotated[
     Literal["everybody", "named"],
-    _choice(
+    choice(
         {
             '"everybody"': "every team that has a rank on the board of the phase",
             '"named"': "one team, which the organisers name when they hand it out",
         }
     ),
 ]
-MissingPolicy = Annotated[
-    float | Literal["worst", "worst-observed", "leave-out", "disqualify"] | None,
-    BeforeValidator(_missing),
-    _choice(
-        {
-            "a number": "the case counts as this value, for example 0",
-            '"worst"': "the case counts as the worst value that the metric has",
-            '"worst-observed"': "the case counts as the worst value that any team has there",
-            '"leave-out"': "the mean is over the team's other cases, and the board says over how many",
-            '"disqualify"': "the submission stands on no board",
-        },
-        example="0",
-        absent="each board keeps the rule of the challenge",
-    ),
-]
+_MISSING = choice(
+    {
+        "a number": "the case counts as this value, for example 0",
+        '"worst"': "the case counts as the worst value that the metric has",
+        '"worst-observed"': "the case counts as the worst value that any team has there",
+        '"worst-observed-anywhere"': "the case counts as the worst value that any team has in any case",
+        '"rank-last"': "the team ranks behind all others there, on boards that rank case by case",
+        '"leave-out"': "the mean is over the team's other cases, and the board says over how many",
+        '"disqualify"': "the submission stands on no board",
+        "{ penalty = 2 }": "the case counts as so many times the worst value that any team has in any case",
+    },
+    example="0",
+    absent="each board keeps the rule of the challenge",
+)
+_INHERITED = "it is that of the heading [policies]"
+MissingPolicy = Annotated[float | _MissingWord | Penalised | None, BeforeValidator(_missing), _MISSING]
+BoardMissing = Annotated[MissingPolicy, replace(_MISSING, absent=_INHERITED)]
 GridPolicy = Annotated[
     Literal["refuse", "resample", "trust-index"],
-    _choice(
+    choice(
         {
             '"refuse"': "it cannot be used: the case is treated as if it were missing, and the team is told why",
             '"resample"': "it is brought onto the grid of the reference, and the result says so",
@@ -221,29 +272,51 @@ GridPolicy = Annotated[
         }
     ),
 ]
-TiesPolicy = Annotated[
-    Literal["min", "average", "dense"] | None,
-    _choice(
+_TIES = choice(
+    {
+        '"min"': "all get the best of the ranks they take up: 1, 2, 2, 4",
+        '"average"': "all get the mean of the ranks they take up: 1, 2.5, 2.5, 4",
+        '"dense"': "all get the same rank, and the next rank follows: 1, 2, 2, 3",
+    },
+    example='"min"',
+    absent="each board keeps the rule of the challenge",
+)
+TiesPolicy = Annotated[Literal["min", "average", "dense"] | None, _TIES]
+BoardTies = Annotated[TiesPolicy, replace(_TIES, absent=_INHERITED)]
+OrganisersPolicy = Annotated[
+    Literal["unlisted", "unranked", "ranked"],
+    choice(
         {
-            '"min"': "all get the best of the ranks they take up: 1, 2, 2, 4",
-            '"average"': "all get the mean of the ranks they take up: 1, 2.5, 2.5, 4",
-            '"dense"': "all get the same rank, and the next rank follows: 1, 2, 2, 3",
-        },
-        example='"min"',
-        absent="each board keeps the rule of the challenge",
+            '"unlisted"': "they stand on no board",
+            '"unranked"': "they stand on the board, without a rank",
+            '"ranked"': "they are ranked, but win no prize",
+        }
     ),
 ]
-OrganisersPolicy = Annotated[
-    Literal["unlisted", "unranked"],
-    _choice({'"unlisted"': "they stand on no board", '"unranked"': "they stand on the board, without a rank"}),
-]
 Counts = Annotated[
-    Literal["last", "best"],
-    _choice({'"last"': "the last one of the phase", '"best"': "the one with the best score on the board"}),
+    Literal["last", "best", "chosen", "all"],
+    choice(
+        {
+            '"last"': "the last one of the phase",
+            '"best"': "the one with the best score on the board",
+            '"chosen"': "the one that the team names",
+            '"all"': "each has a row of its own",
+        }
+    ),
+]
+Per = Annotated[
+    Literal["phase", "week", "day"],
+    choice(
+        {
+            '"phase"': "for the whole phase",
+            '"week"': "for any seven days in a row",
+            '"day"': "for any 24 hours in a row",
+        }
+    ),
 ]
 Visibility = Annotated[
     Literal["public", "hidden", "own"],
-    _choice(
+    choice(
         {
             '"public"': "everybody sees the board at once",
             '"hidden"': "nobody but the organisers sees it",

@@ -2,8 +2,8 @@
 
 from isocenter.evaluation._case import CaseResult
 from isocenter.evaluation._challenge import Case, Challenge, OutputError, Remark, Score
-from isocenter.evaluation._cohort import Cohort, CohortError, open_cohort
-from isocenter.evaluation._depict import DosePicture, depict
+from isocenter.evaluation._cohort import Cohort, CohortError, open_cohort, read_facts
+from isocenter.evaluation._depict import DosePicture, LesionPicture, Picture, depict
 from isocenter.evaluation._registry import UnknownChallengeError, challenge_names, load_challenge
 from isocenter.evaluation._run import Evaluation, check, evaluate
 from isocenter.evaluation._workers import available_cores, worker_pool
@@ -16,7 +16,9 @@ __all__ = [
     "CohortError",
     "DosePicture",
     "Evaluation",
+    "LesionPicture",
     "OutputError",
+    "Picture",
     "Remark",
     "Score",
     "UnknownChallengeError",
@@ -27,5 +29,6 @@ __all__ = [
     "evaluate",
     "load_challenge",
     "open_cohort",
+    "read_facts",
     "worker_pool",
 ]

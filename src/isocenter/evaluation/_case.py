@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from isocenter.evaluation._cache import prepared, reference_digest
 from isocenter.evaluation._challenge import Case, Challenge, OutputError, Score
-from isocenter.evaluation._cohort import CohortCase
-from isocenter.evaluation._depict import DosePicture
+from isocenter.evaluation._cohort import CohortCase, CohortError
+from isocenter.evaluation._depict import Picture
 from isocenter.metrics import catalogue
 from isocenter.submissions import GridPolicy, Problem
 from isocenter.volumes import File, VolumeError, digest
@@ -35,6 +35,7 @@ class CaseTask:
         return {
             "case": self.case.name,
             "weight": self.case.weight,
+            "facts": dict(self.case.facts),
             "challenge": self.challenge.name,
             "code": self.code,
             "grid": self.grid,
@@ -97,7 +98,7 @@ def _done(task: CaseTask, *, measuring: bool) -> CaseResult:
     return CaseResult(result.case, "measured", (*result.scores, *scores), problems, key)
 
 
-def picture_of(task: CaseTask) -> DosePicture:
+def picture_of(task: CaseTask) -> Picture:
     """What the challenge shows of a case; a `ValueError` says why there is nothing to show."""
     assert task.challenge.depict is not None
     output, result = _read_output(task)
@@ -149,14 +150,15 @@ def _prepare(task: CaseTask) -> Any:
         msg = f"cannot be read: {error}"
         raise ValueError(msg) from error
     try:
-        return task.challenge.prepare(Case(task.case.name, read))
+        return task.challenge.prepare(Case(task.case.name, read, task.case.facts))
     except Exception as error:
         msg = f"cannot be prepared: {_explain(error, always_where=True)}"
         raise ValueError(msg) from error
 
 
 def _cache_key(task: CaseTask, key: Mapping[str, Any]) -> tuple[str, ...]:
-    return (task.challenge.name, task.code, task.case.name, *(f"{s}={d}" for s, d in key["reference"].items()))
+    said = (*key["reference"].items(), *sorted(task.case.facts.items()))
+    return (task.challenge.name, task.code, task.case.name, *(f"{name}={content}" for name, content in said))
 
 
 def _measured(challenge: Challenge, reference: Any, output: Mapping[str, Any]) -> list[Score]:
@@ -179,8 +181,9 @@ def _measured(challenge: Challenge, reference: Any, output: Mapping[str, Any]) -
 def _checked(score: Score, challenge: Challenge) -> Score:
     """A score that the table will take: declared, a float, possible; NaN means undefined and is None."""
     score = Score(*score)
-    if score.metric not in challenge.metrics:
-        msg = f"measure yielded {score.metric!r}, which the challenge does not declare ({', '.join(challenge.metrics)})"
+    declared = (*challenge.metrics, *challenge.observations)
+    if score.metric not in declared:
+        msg = f"measure yielded {score.metric!r}, which the challenge does not declare ({', '.join(declared)})"
         raise ValueError(msg)
     if score.value is None or math.isnan(score.value):
         return Score(score.metric, None, score.part)
@@ -195,7 +198,8 @@ def _explain(error: Exception, *, always_where: bool = False) -> str:
     """The reason of a failure; of an unforeseen one also its place, for whoever wrote the code."""
     if isinstance(error, OSError) and error.strerror:
         return f"cannot be read: {error.strerror}"  # without the path, which is nobody's business
-    if isinstance(error, VolumeError | OutputError) or (isinstance(error, ValueError | OSError) and not always_where):
+    meant = isinstance(error, VolumeError | OutputError | CohortError)
+    if meant or (isinstance(error, ValueError | OSError) and not always_where):
         return str(error)
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} ({Path(place.filename).name}, line {place.lineno})"

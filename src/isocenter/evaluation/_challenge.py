@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
-from isocenter.evaluation._depict import DosePicture
+from isocenter.evaluation._depict import Picture
 from isocenter.metrics import catalogue
 from isocenter.ranking import Participation, Rule
 from isocenter.submissions import FileSpec, Listing
@@ -48,10 +48,17 @@ class Remark(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One case of the cohort with its reference, as the challenge's readers read it."""
+    """One case of the cohort with its reference, as the challenge's readers read it.
+
+    Attributes
+    ----------
+    facts
+        What `cases.csv` says of the case beside its weight, by column: centre, vendor, grade.
+    """
 
     name: str
     reference: Mapping[str, Any]
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 def as_read(case: Case) -> Mapping[str, Any]:
@@ -75,6 +82,9 @@ class Challenge:
     metrics
         The metrics that `measure` yields, by their names in the catalogue. A case without a usable output gets a row
         without a value for each.
+    observations
+        Further metrics that `measure` yields where there is something to yield: of a lesion, say, which a healthy
+        patient has none of.
     measure
         ``measure(reference, output)`` yields the scores of one case. `reference` is what `prepare` returned, `output`
         what was read from the submission, by the names in `output`. It sees no files and no teams.
@@ -89,6 +99,8 @@ class Challenge:
     arrange
         ``arrange(listing, cases)`` turns a submission as some platform delivers it into one with the files of every
         case by the names in `output`; `cases` has the cohort's reference files. What it does not know it leaves alone.
+    arrange_reference
+        The same for the organisers' files: ``arrange_reference(listing)``.
     boards
         Ranking rules by board name; the first is the main one.
     participation
@@ -108,10 +120,12 @@ class Challenge:
     metrics: tuple[str, ...]
     measure: Callable[[Any, Mapping[str, Any]], Iterable[Score]]
     boards: Mapping[str, Rule]
+    observations: tuple[str, ...] = ()
     prepare: Callable[[Case], Reference] = as_read
     inspect: Callable[[Any, Mapping[str, Any]], Iterable[Remark]] | None = None
-    depict: Callable[[Any, Mapping[str, Any]], DosePicture] | None = None
+    depict: Callable[[Any, Mapping[str, Any]], Picture] | None = None
     arrange: Callable[[Listing, Mapping[str, Mapping[str, File]]], Listing] | None = None
+    arrange_reference: Callable[[Listing], Listing] | None = None
     participation: Participation = Participation()
     run_times: Callable[[Path, Sequence[str]], tuple[Mapping[str, pl.DataFrame], Sequence[str]]] | None = None
     edition: Mapping[str, Any] = field(default_factory=dict)
@@ -124,7 +138,7 @@ class Challenge:
             if not getattr(self, what):
                 msg = f"challenge {self.name!r} has no {what}"
                 raise ValueError(msg)
-        for metric in self.metrics:
+        for metric in (*self.metrics, *self.observations):
             catalogue.get(metric)
         for board, rule in self.boards.items():
             catalogue.get(rule.metric)

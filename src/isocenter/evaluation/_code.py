@@ -27,6 +27,7 @@ def _sources(challenge: Challenge) -> Iterator[Path]:
     house = Path(__file__).parents[1]
     for room in _ROOMS:
         yield from (house / room).rglob("*.py")
+    yield house / "detections.py"
     for function in (challenge.prepare, challenge.measure):
         module = function.__module__
         package = sys.modules.get(module.partition(".")[0])

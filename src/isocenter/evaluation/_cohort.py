@@ -1,7 +1,9 @@
 """The cohort: the cases of a challenge, found in the organisers' folder or zip.
 
 Its files tell the cases: with a pattern ``{case}`` and the ending .nii.gz, CHUV001.nii.gz is case CHUV001. A table
-`cases.csv` beside them may list the cases in a column `case`, and give them sampling weights in a column `weight`.
+`cases.csv` beside them may list the cases in a column `case`, and give them sampling weights in a column `weight`; what
+it says of them in other columns are facts: of no consequence here, but some challenges read one, and subgroups are made
+by them.
 """
 
 from __future__ import annotations
@@ -12,14 +14,15 @@ import math
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from isocenter.evaluation._challenge import Challenge
 from isocenter.submissions import FileSpec, Listing, Problem, is_folder, is_junk, list_files, match, report
-from isocenter.volumes import File, Grid, VolumeError, read_header, suffix_of
+from isocenter.volumes import File, Grid, VolumeError, read_bytes, read_header, suffix_of
 
 MANIFEST = "cases.csv"
+_LONGEST = 1 << 26
 
 
 class CohortError(ValueError):
@@ -28,12 +31,13 @@ class CohortError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class CohortCase:
-    """One case: its reference files by name, the grids of those that are volumes, its sampling weight."""
+    """One case: its reference files by name, the grids of those that are volumes, its sampling weight, its facts."""
 
     name: str
     files: Mapping[str, File]
     grids: Mapping[str, Grid]
     weight: float = 1.0
+    facts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +51,16 @@ class Cohort:
 def open_cohort(challenge: Challenge, path: str | os.PathLike[str]) -> Cohort:
     """Find the cases of a challenge and read their geometry, not their voxels."""
     listing = list_files(path, trusted=True)
-    weights, problems = _manifest(listing)
+    if challenge.arrange_reference is not None:
+        listing = challenge.arrange_reference(listing)
+    listed, problems = _manifest(listing)
     names = _case_names(listing, challenge.reference)
-    if weights is not None:
+    if listed is not None:
         problems += [
-            Problem("refused", f"listed in {MANIFEST}, but has no file", case=n) for n in weights if n not in names
+            Problem("refused", f"listed in {MANIFEST}, but has no file", case=n) for n in listed if n not in names
         ]
         problems += [
-            Problem("refused", f"has a file, but is not listed in {MANIFEST}", case=n)
-            for n in names
-            if n not in weights
+            Problem("refused", f"has a file, but is not listed in {MANIFEST}", case=n) for n in names if n not in listed
         ]
     if not names:
         expected = ", ".join(spec.name("<case>", (*spec.suffixes, "/")[0]) for spec in challenge.reference.values())
@@ -73,7 +77,7 @@ def open_cohort(challenge: Challenge, path: str | os.PathLike[str]) -> Cohort:
                     grids[slot] = read_header(file).grid
             except (VolumeError, OSError) as error:
                 problems.append(Problem("unusable", str(error), case=name, file=file.name))
-        cases.append(CohortCase(name, found.files[name], grids, (weights or {}).get(name, 1.0)))
+        cases.append(CohortCase(name, found.files[name], grids, *(listed or {}).get(name, (1.0, {}))))
     if problems:
         msg = f"{challenge.name}: the reference {Path(path)} cannot be used:\n{report(dict.fromkeys(problems))}"
         raise CohortError(msg)
@@ -134,32 +138,71 @@ def _not_cases(listing: Listing, spec: FileSpec, names: list[str]) -> list[Probl
     ]
 
 
-def _manifest(listing: Listing) -> tuple[dict[str, float] | None, list[Problem]]:
-    """Weights by case from cases.csv; None if there is no such file."""
+def read_facts(path: str | os.PathLike[str]) -> dict[str, dict[str, str]]:
+    """What a table such as `cases.csv` says of every case beside its weight, by column."""
+    path = Path(path)
+    listed, problems = _read_manifest(path.name, path.read_bytes())
+    if problems:
+        msg = f"{path} cannot be used:\n{report(problems)}"
+        raise CohortError(msg)
+    return {case: facts for case, (_, facts) in listed.items()}
+
+
+_Listed = dict[str, tuple[float, dict[str, str]]]
+"""By case, its weight and its facts."""
+
+
+def _manifest(listing: Listing) -> tuple[_Listed | None, list[Problem]]:
+    """What cases.csv says; None if there is no such file."""
     entry = next((entry for entry in listing.entries if entry.name.rpartition("/")[2] == MANIFEST), None)
     if entry is None:
         return None, []
-    with entry.file.open() as stream:
-        text = stream.read().decode("utf-8-sig", "replace")
-    rows = list(csv.DictReader(io.StringIO(text, newline="")))
-    weights: dict[str, float] = {}
-    problems = []
-    for line, row in enumerate(rows, start=2):
-        case = (row.get("case") or "").strip()
+    try:
+        return _read_manifest(MANIFEST, read_bytes(entry.file, most=_LONGEST))
+    except (OSError, ValueError) as error:
+        return {}, [Problem("refused", str(error), file=MANIFEST)]
+
+
+def _read_manifest(name: str, content: bytes) -> tuple[_Listed, list[Problem]]:
+    try:
+        table = list(csv.reader(io.StringIO(content.decode("utf-8-sig", "replace"), newline="")))
+    except csv.Error as error:
+        return {}, [Problem("refused", f"is no table: {error}", file=name)]
+    columns = [column.strip() for column in table[0]] if table else []
+    problems = [Problem("refused", text, file=name) for text in _wrong_columns(columns)]
+    if problems:
+        return {}, problems
+    listed: _Listed = {}
+    for line, values in enumerate(table[1:], start=2):
+        if len(values) > len(columns):
+            message = f"line {line} has {len(values)} values, but there are {len(columns)} columns"
+            problems.append(Problem("refused", message, file=name))
+            continue
+        if not any(value.strip() for value in values):
+            continue
+        row = dict(zip(columns, (*values, *[""] * (len(columns) - len(values))), strict=True))
+        case = row["case"].strip()
         try:
             weight = float(row.get("weight") or 1.0)
         except ValueError:
             weight = math.nan
         if not case:
-            problems.append(Problem("refused", f"line {line} names no case (column `case`)", file=MANIFEST))
-        elif case in weights:
-            problems.append(Problem("refused", f"line {line} lists the case again", case=case, file=MANIFEST))
+            problems.append(Problem("refused", f"line {line} names no case (column `case`)", file=name))
+        elif case in listed:
+            problems.append(Problem("refused", f"line {line} lists the case again", case=case, file=name))
         elif not 0 < weight < math.inf:
             problems.append(
-                Problem(
-                    "refused", f"line {line}: weight {row['weight']!r} is no positive number", case=case, file=MANIFEST
-                )
+                Problem("refused", f"line {line}: weight {row['weight']!r} is no positive number", case=case, file=name)
             )
         else:
-            weights[case] = weight
-    return weights, problems
+            facts = {column: value.strip() for column, value in row.items() if column not in ("", "case", "weight")}
+            listed[case] = (weight, {column: value for column, value in facts.items() if value})
+    return listed, problems
+
+
+def _wrong_columns(columns: list[str]) -> list[str]:
+    """What is wrong with the first line of a table of cases."""
+    if "case" not in columns:
+        return ["has no column `case` (columns are separated by commas)"]
+    wrong = [f"has the column {name!r} twice" for name in sorted(set(columns)) if name and columns.count(name) > 1]
+    return wrong + [f"has a column {name!r}; is it `weight`?" for name in columns if name != "weight" == name.lower()]

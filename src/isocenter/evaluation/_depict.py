@@ -37,6 +37,25 @@ class DosePicture:
     oriented: bool = True
 
 
+@dataclass(frozen=True, eq=False)
+class LesionPicture:
+    """The lesions of a reference and the candidates of a submission on one grid.
+
+    Attributes
+    ----------
+    label
+        0 where there is no lesion; else its grade, or 1.
+    found
+        The detection map.
+    """
+
+    label: Volume
+    found: Volume
+
+
+Picture = DosePicture | LesionPicture
+
+
 def depict(
     challenge: Challenge,
     *,
@@ -44,7 +63,7 @@ def depict(
     submission: str | os.PathLike[str],
     case: str,
     grid: GridPolicy = "refuse",
-) -> DosePicture:
+) -> Picture:
     """The picture of one case of a submission.
 
     Raises `ValueError` if the challenge has no pictures, there is no such case, or the submission has nothing usable

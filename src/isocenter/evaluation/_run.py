@@ -60,11 +60,13 @@ def check(
     reference: str | os.PathLike[str],
     submission: str | os.PathLike[str],
     grid: GridPolicy = "refuse",
+    cases: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> tuple[Problem, ...]:
     """Everything that is wrong with a submission, without scoring it or changing anything."""
-    plan = plan_for(challenge, reference=reference, submission=submission, grid=grid)
+    cohort = _cohort(challenge, reference, cases)
+    plan = _plan(challenge, cohort, list_files(submission), grid=grid)
     if plan.refused:
         return _in_order(plan.problems)
     results = _finish(plan, run_all(check_case, plan.tasks, executor), progress)
@@ -78,6 +80,7 @@ def evaluate(
     reference: str | os.PathLike[str],
     submission: str | os.PathLike[str],
     grid: GridPolicy = "refuse",
+    cases: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
     journal: Path | None = None,
@@ -89,11 +92,13 @@ def evaluate(
 
     Parameters
     ----------
+    cases
+        How many cases the reference must have, so that nobody is scored on the cohort of another phase.
     journal
         Where finished cases are kept, so that a run that was stopped continues. It is for the caller to remove it
         once the result is safe: `Path.unlink`.
     """
-    cohort = open_cohort(challenge, reference)
+    cohort = _cohort(challenge, reference, cases)
     plan = _plan(challenge, cohort, list_files(submission), grid=grid)
     if plan.refused:
         raise SubmissionRefused(plan.name, _in_order(plan.problems))
@@ -130,13 +135,24 @@ def plan_for(
     return _plan(challenge, open_cohort(challenge, reference), list_files(submission), grid=grid)
 
 
+def _cohort(challenge: Challenge, reference: str | os.PathLike[str], cases: int | None) -> Cohort:
+    cohort = open_cohort(challenge, reference)
+    if cases is not None and len(cohort.cases) != cases:
+        found = f"the reference {os.fspath(reference)} has {len(cohort.cases)} cases"
+        msg = f"{challenge.name}: {found}; the phase has {cases}"
+        raise CohortError(msg)
+    return cohort
+
+
 def _plan(challenge: Challenge, cohort: Cohort, listing: Listing, *, grid: GridPolicy) -> _Plan:
-    if challenge.arrange is not None and not listing.problems:
-        listing = challenge.arrange(listing, {case.name: case.files for case in cohort.cases})
     if absurd := _too_many(challenge, cohort, listing):
         return _Plan(listing.name, (), absurd)
+    if challenge.arrange is not None and not any(problem.severity == "refused" for problem in listing.problems):
+        listing = challenge.arrange(listing, {case.name: case.files for case in cohort.cases})
     found = match(listing, challenge.output, cases=[case.name for case in cohort.cases])
-    problems = (*listing.problems, *_too_large(challenge, cohort, listing), *found.problems)
+    blamed = {problem.case for problem in listing.problems if problem.severity == "unusable"}
+    missing = [problem for problem in found.problems if problem.severity != "missing" or problem.case not in blamed]
+    problems = (*listing.problems, *_too_large(challenge, cohort, listing), *missing)
     code, cache = fingerprint(challenge), cache_folder()
     tasks = tuple(CaseTask(challenge, case, found.files[case.name], grid, code, cache) for case in cohort.cases)
     return _Plan(listing.name, tasks, problems)

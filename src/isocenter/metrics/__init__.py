@@ -30,7 +30,7 @@ from isocenter.metrics._dose import DoseDifference, SparseDose, dose_difference
 from isocenter.metrics._froc import CAMELYON_RATES, LUNA16_RATES, Froc, froc
 from isocenter.metrics._gamma import gamma, gamma_analysis, gamma_many, gamma_pass_rate
 from isocenter.metrics._gamma_result import GammaConvention, GammaResult
-from isocenter.metrics._lesion_matching import LesionRow, match_lesions
+from isocenter.metrics._lesion_matching import LesionRow, match_lesions, match_numbered_lesions
 from isocenter.metrics._lesions import LesionCounts, aggregated_f1, components, match_components
 from isocenter.metrics._masks import cropped
 from isocenter.metrics._overlap import (
@@ -109,6 +109,7 @@ __all__ = [
     "masked_mae",
     "match_components",
     "match_lesions",
+    "match_numbered_lesions",
     "match_points",
     "operating_point",
     "patient_call",

@@ -13,6 +13,7 @@ from isocenter.metrics._blobs import Blobs, as_volume, connect, foreground
 from isocenter.metrics._lesions import Connectivity
 
 ExtractionRule = Literal["dynamic-v2", "dynamic", "dynamic-fast"]
+Likelihood = Literal["max", "mean"]
 Checks = Literal["strict", "picai"]
 
 # The published rules: a part of up to ten voxels is noise, a part ends where the map falls below its peak over 2.5, and
@@ -81,7 +82,7 @@ def candidates(detection_map: Any, *, connectivity: Connectivity = 26, checks: C
         raise ValueError(msg)
     array = as_volume(detection_map, "detection map")
     voxels, found = foreground(array)
-    with np.errstate(over="ignore"):  # what is too large becomes infinite, and is named as such
+    with np.errstate(over="ignore", invalid="ignore"):  # what is too large becomes infinite, and is named as such
         values = found.astype(np.float32)
     if not values.all():  # too small for single precision is 0
         voxels, values = voxels[values != 0], values[values != 0]
@@ -133,7 +134,11 @@ def case_likelihood(
 
 
 def extract_candidates(
-    soft_map: Any, *, rule: ExtractionRule | float = "dynamic-v2", connectivity: Connectivity = 26
+    soft_map: Any,
+    *,
+    rule: ExtractionRule | float = "dynamic-v2",
+    likelihood: Likelihood = "max",
+    connectivity: Connectivity = 26,
 ) -> Candidates:
     """Candidates from a soft map, such as the output of a network: where it is high, with the peak as likelihood.
 
@@ -145,10 +150,14 @@ def extract_candidates(
         Likelihoods per voxel, in [0, 1].
     rule
         A number: connected parts of what is at least as large. "dynamic-fast": the same, at the map's peak over 2.5.
-        "dynamic": the part with the highest peak is taken at *its* peak over 2.5, removed, and so on, until five parts
-        were taken or nothing of 0.01 is left; a part that touches one taken before is removed but not taken. It
-        ends where the highest peak of what is left is in a part that is too small, and loses what is fainter.
-        "dynamic-v2": the same, but such parts are removed, and the search goes on.
+        "dynamic": of the parts at the peak over 2.5 of what is left, the most likely is taken, removed, and so on,
+        until five parts were taken or nothing of 0.01 is left; a part that touches one taken before is removed but not
+        taken. It ends where all these parts are too small, and loses what is fainter. "dynamic-v2": the same, but such
+        parts are removed, and the search goes on. Of equals, the part with the first voxel (last axis fastest) is
+        taken; the published code counts voxels (z, y, x).
+    likelihood
+        "max": a part is as likely as its peak. "mean": as the mean of its voxels, in double precision; published as
+        "dynamic-v2-mean" and so on. It also decides which part is the most likely.
 
     References
     ----------
@@ -169,40 +178,51 @@ def extract_candidates(
     if wrong.any():
         where = tuple(int(i) for i in np.unravel_index(int(wrong.argmax()), array.shape))
         msg = f"a soft map lies between 0 and 1, but {np.count_nonzero(wrong)} voxels do not: "
-        msg += f"{array[where]:g} at voxel {where}"
+        msg += f"{array[where]!s} at voxel {where}"
+        raise ValueError(msg)
+    if likelihood not in ("max", "mean"):
+        msg = f"likelihood must be 'max' or 'mean', not {likelihood!r}"
         raise ValueError(msg)
     if isinstance(rule, str):
         if rule not in ("dynamic-v2", "dynamic", "dynamic-fast"):
             msg = f"rule must be 'dynamic-v2', 'dynamic', 'dynamic-fast' or a threshold, not {rule!r}"
             raise ValueError(msg)
         if rule != "dynamic-fast":
-            return _one_by_one(array, persistent=rule == "dynamic-v2", connectivity=connectivity)
+            return _one_by_one(array, likelihood, persistent=rule == "dynamic-v2", connectivity=connectivity)
         threshold = array.max(initial=0) / np.float32(_FALL)
     else:
         if not 0 < rule <= 1:
             msg = f"a threshold lies above 0 and not above 1, not at {rule}"
             raise ValueError(msg)
         threshold = np.float32(rule)
-    blobs, peaks = _parts(array, threshold, connectivity)
+    blobs, values = _parts(array, threshold, likelihood, connectivity)
     found = np.zeros(array.size, np.float32)
-    found[blobs.voxels] = peaks[blobs.parts - 1]
+    found[blobs.voxels] = values[blobs.parts - 1]
     return candidates(found.reshape(array.shape), connectivity=connectivity)
 
 
 def _parts(
-    array: NDArray[np.float32], threshold: np.float32, connectivity: Connectivity
+    array: NDArray[np.float32], threshold: np.float32, likelihood: Likelihood, connectivity: Connectivity
 ) -> tuple[Blobs, NDArray[np.float32]]:
-    """The connected parts above a threshold with their peaks; the peak of a part that is too small is 0."""
+    """The connected parts above a threshold with their likelihoods; that of a part that is too small is 0."""
     flat = array.reshape(-1)
     voxels = np.flatnonzero((flat >= threshold) & (flat > 0))
     blobs = connect(voxels, array.shape, connectivity=connectivity)
-    peaks = np.zeros(blobs.count, np.float32)
-    np.maximum.at(peaks, blobs.parts - 1, flat[voxels])
-    peaks[blobs.sizes <= _TOO_SMALL] = 0
-    return blobs, peaks
+    sizes, values = blobs.sizes, np.zeros(blobs.count, np.float32)
+    if likelihood == "max":
+        np.maximum.at(values, blobs.parts - 1, flat[voxels])
+        values[sizes <= _TOO_SMALL] = 0
+        return blobs, values
+    ordered = flat[voxels[np.argsort(blobs.parts, kind="stable")]].astype(np.float64)
+    stops = np.cumsum(sizes)
+    for part in np.flatnonzero(sizes > _TOO_SMALL):
+        values[part] = ordered[stops[part] - sizes[part] : stops[part]].mean()
+    return blobs, values
 
 
-def _one_by_one(array: NDArray[np.float32], *, persistent: bool, connectivity: Connectivity) -> Candidates:
+def _one_by_one(
+    array: NDArray[np.float32], likelihood: Likelihood, *, persistent: bool, connectivity: Connectivity
+) -> Candidates:
     """The rules "dynamic" and, if persistent, "dynamic-v2"."""
     from scipy import ndimage
 
@@ -210,19 +230,19 @@ def _one_by_one(array: NDArray[np.float32], *, persistent: bool, connectivity: C
     taken = 0
     while taken < _MOST and left.max(initial=0) >= _FAINTEST:
         threshold = left.max() / np.float32(_FALL)
-        blobs, peaks = _parts(left, threshold, connectivity)
-        if not peaks.any():
+        blobs, values = _parts(left, threshold, likelihood, connectivity)
+        if not values.any():
             if not persistent:
                 break
             # Above, not at it: published so, and what is at the threshold may yet be part of something larger.
             left[left > threshold] = 0
             continue
-        best = int(peaks.argmax())
+        best = int(values.argmax())
         part = np.zeros(array.shape, np.bool_)
         part.reshape(-1)[blobs.voxels[blobs.parts == best + 1]] = True
         # Whatever the connectivity of the parts: two candidates that share no more than a corner would be one in a map.
         if not found[ndimage.binary_dilation(part, structure=np.ones((3, 3, 3)))].any():
-            found[part] = peaks[best]
+            found[part] = values[best]
             taken += 1
         left[part] = 0
     return candidates(found, connectivity=connectivity)

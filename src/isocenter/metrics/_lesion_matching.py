@@ -100,6 +100,29 @@ def match_lesions(
     >>> match_lesions(heat, label, preset="strict")
     [LesionRow(is_lesion=1, confidence=0.75, overlap=0.5), LesionRow(is_lesion=0, confidence=0.25, overlap=0.0)]
     """
+    matched = match_numbered_lesions(
+        detection_map,
+        label,
+        preset=preset,
+        overlap=overlap,
+        min_overlap=min_overlap,
+        connectivity=connectivity,
+        keep_extras=keep_extras,
+    )
+    return [row for row, _ in matched]
+
+
+def match_numbered_lesions(
+    detection_map: Any,
+    label: Any,
+    *,
+    preset: Preset = "picai",
+    overlap: OverlapName = "iou",
+    min_overlap: float = 0.1,
+    connectivity: Connectivity = 26,
+    keep_extras: bool = False,
+) -> list[tuple[LesionRow, int | None]]:
+    """The same as `match_lesions`, each row with the number of its lesion in `lesions`; None for a false positive."""
     _check_choices(preset, overlap, min_overlap)
     _check_shapes(detection_map, label)
     if not isinstance(detection_map, Candidates):
@@ -189,15 +212,18 @@ def _rows(
     *,
     pairs: Pairs,
     keep_extras: bool,
-) -> list[LesionRow]:
+) -> list[tuple[LesionRow, int | None]]:
     pairs = sorted(pairs)
-    rows = [LesionRow(1, float(confidences[j]), float(overlaps[i, j])) for i, j in pairs]
-    rows += [LesionRow(1, 0.0, 0.0)] * (hits.shape[0] - len(pairs))
+    rows: list[tuple[LesionRow, int | None]] = [
+        (LesionRow(1, float(confidences[j]), float(overlaps[i, j])), i + 1) for i, j in pairs
+    ]
+    found = {i for i, _ in pairs}
+    rows += [(LesionRow(1, 0.0, 0.0), i + 1) for i in range(hits.shape[0]) if i not in found]
     false = np.ones(hits.shape[1], np.bool_)
     if not keep_extras:
         false &= ~hits.any(axis=0)
     false[[j for _, j in pairs]] = False
-    return rows + [LesionRow(0, confidence, 0.0) for confidence in confidences[false].tolist()]
+    return rows + [(LesionRow(0, confidence, 0.0), None) for confidence in confidences[false].tolist()]
 
 
 def _check_choices(preset: str, overlap: str, min_overlap: float) -> None:

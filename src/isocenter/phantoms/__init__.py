@@ -3,7 +3,9 @@
 `head_and_neck`, `pet_ct` and `lung` make a patient, `segment` what a `Team` would hand in for it, `observe` what an
 expert would draw, `write_cohort` and `write_lung_cohort` a whole challenge on disk. Everything follows from a seed;
 nothing here is, or is like, a real patient's data. `openkbp_patient` and `doserad_patient` make patients with dose,
-`predict_dose` and `predict_beams` what a `DoseTeam` makes of them.
+`predict_dose` and `predict_beams` what a `DoseTeam` makes of them. `prostate_exam` makes an exam of the prostate,
+`detect` what a `DetectionTeam` finds in it, `read_exam` what a radiologist says of it, and `write_picai_cohort` a
+challenge with both.
 """
 
 from isocenter.phantoms._cohort import CohortFiles, write_cohort, write_lung_cohort
@@ -17,23 +19,35 @@ from isocenter.phantoms._lung_teams import REGION_GROWING, TEAMS_LUNG
 from isocenter.phantoms._observers import OBSERVERS, Observer, observe
 from isocenter.phantoms._openkbp import DosePatient, openkbp_patient, write_openkbp, write_openkbp_predictions
 from isocenter.phantoms._petct import PetCt, pet_ct
+from isocenter.phantoms._prostate import ProstateExam, prostate_exam
+from isocenter.phantoms._prostate_cohort import write_picai_cohort
+from isocenter.phantoms._prostate_readers import READERS, ExamReader, Reading, read_exam
+from isocenter.phantoms._prostate_teams import TEAMS_PICAI, Detection, DetectionTeam, detect, soft_map
 from isocenter.phantoms._teams import TEAMS, Team, segment
 
 __all__ = [
     "OBSERVERS",
+    "READERS",
     "REGION_GROWING",
     "TEAMS",
     "TEAMS_DOSERAD",
     "TEAMS_LUNG",
     "TEAMS_OPENKBP",
+    "TEAMS_PICAI",
     "BeamPatient",
     "CohortFiles",
+    "Detection",
+    "DetectionTeam",
     "DosePatient",
     "DoseTeam",
+    "ExamReader",
     "LungScan",
     "Observer",
     "PetCt",
+    "ProstateExam",
+    "Reading",
     "Team",
+    "detect",
     "doserad_patient",
     "head_and_neck",
     "lung",
@@ -42,7 +56,10 @@ __all__ = [
     "pet_ct",
     "predict_beams",
     "predict_dose",
+    "prostate_exam",
+    "read_exam",
     "segment",
+    "soft_map",
     "write_cohort",
     "write_doserad",
     "write_doserad_cohort",
@@ -51,4 +68,5 @@ __all__ = [
     "write_openkbp",
     "write_openkbp_cohort",
     "write_openkbp_predictions",
+    "write_picai_cohort",
 ]

@@ -42,6 +42,8 @@ class CohortFiles:
         The names of the cases.
     run_times
         A table of the jobs of every team, where a challenge ranks by run time.
+    reads
+        A table of what radiologists read in the cases, where a challenge compares teams with them.
     """
 
     reference: Path
@@ -49,6 +51,7 @@ class CohortFiles:
     roles: Mapping[str, Role]
     cases: tuple[str, ...]
     run_times: Path | None = None
+    reads: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,29 +1,126 @@
 """Scores in, ranks out: pure functions of the score table that never open an image."""
 
+from isocenter.ranking._aggregates import QuantileThenRank, TrimmedMeanThenRank
+from isocenter.ranking._alternatives import alternatives
 from isocenter.ranking._board import Board, BoardRow, Component
-from isocenter.ranking._entry import Participation, Role, counting
-from isocenter.ranking._missing import Disqualify, FixedValue, LeaveOut, Missing, WorstObserved, WorstPossible
+from isocenter.ranking._board_difference import board_difference
+from isocenter.ranking._bootstrap_ranks import bootstrap_ranks, rank_sets
+from isocenter.ranking._case_by_case import RankThenMean
+from isocenter.ranking._describe import RULE_KINDS, DescriptionError, describe, describe_missing, missing_of, rule_of
+from isocenter.ranking._detection import DetectThenRank
+from isocenter.ranking._drawn import Drawable, Drawn
+from isocenter.ranking._draws import CaseDraws, case_draws
+from isocenter.ranking._entry import Participation, Role, counting, within_quota
+from isocenter.ranking._ladder import Ladder, LadderScores, Shown, ladder_scores, rounded
+from isocenter.ranking._missing import (
+    Disqualify,
+    FixedValue,
+    LeaveOut,
+    Missing,
+    Penalty,
+    RankLast,
+    WorstObserved,
+    WorstPossible,
+)
+from isocenter.ranking._multiverse import multiverse
+from isocenter.ranking._normalised import NormalisedSum
+from isocenter.ranking._outcomes import Multiverse, Outcome, Standing, Universe
+from isocenter.ranking._planner import CasePlan, CasesNeeded, PlanRow, Simulated, plan_cases
+from isocenter.ranking._progress import Improvement, LeadChange, Moment, Progress, lead_changes, normalised_progress
+from isocenter.ranking._pseudo_code import pseudo_code
+from isocenter.ranking._public import as_shown, climb
+from isocenter.ranking._receipt import FileRecord, Receipt, TableRecord, record_tables, software_versions, table_digest
+from isocenter.ranking._receipt_reading import ReceiptError, read_receipt
 from isocenter.ranking._rules import MeanThenRank, Rule
+from isocenter.ranking._shakeup import RankComparison, ShakeUp, compare_rankings, shake_up
+from isocenter.ranking._significance import PairedValues, paired_values, significance
+from isocenter.ranking._tested import TestThenRank
 from isocenter.ranking._ties import Ties, rank_values
+from isocenter.ranking._uncertainty import RankUncertainty
+from isocenter.ranking._uncertainty import with_uncertainty as mark_uncertainty
 from isocenter.ranking._weighted import Limit, WeightedRanks
 
 __all__ = [
+    "RULE_KINDS",
     "Board",
     "BoardRow",
+    "CaseDraws",
+    "CasePlan",
+    "CasesNeeded",
     "Component",
+    "DescriptionError",
+    "DetectThenRank",
     "Disqualify",
+    "Drawable",
+    "Drawn",
+    "FileRecord",
     "FixedValue",
+    "Improvement",
+    "Ladder",
+    "LadderScores",
+    "LeadChange",
     "LeaveOut",
     "Limit",
     "MeanThenRank",
     "Missing",
+    "Moment",
+    "Multiverse",
+    "NormalisedSum",
+    "Outcome",
+    "PairedValues",
     "Participation",
+    "Penalty",
+    "PlanRow",
+    "Progress",
+    "QuantileThenRank",
+    "RankComparison",
+    "RankLast",
+    "RankThenMean",
+    "RankUncertainty",
+    "Receipt",
+    "ReceiptError",
     "Role",
     "Rule",
+    "ShakeUp",
+    "Shown",
+    "Simulated",
+    "Standing",
+    "TableRecord",
+    "TestThenRank",
     "Ties",
+    "TrimmedMeanThenRank",
+    "Universe",
     "WeightedRanks",
     "WorstObserved",
     "WorstPossible",
+    "alternatives",
+    "as_shown",
+    "board_difference",
+    "bootstrap_ranks",
+    "case_draws",
+    "climb",
+    "compare_rankings",
     "counting",
+    "describe",
+    "describe_missing",
+    "ladder_scores",
+    "lead_changes",
+    "mark_uncertainty",
+    "missing_of",
+    "multiverse",
+    "normalised_progress",
+    "paired_values",
+    "plan_cases",
+    "pseudo_code",
+    "rank_sets",
     "rank_values",
+    "read_receipt",
+    "record_tables",
+    "rounded",
+    "rule_of",
+    "shake_up",
+    "significance",
+    "software_versions",
+    "table_digest",
+    "within_quota",
 ]

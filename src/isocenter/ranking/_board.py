@@ -13,11 +13,16 @@ from isocenter.ranking._entry import Role
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """One of several metrics that a rule ranks by: what the submission reached, and its rank by it, if it competes."""
+    """One of several metrics that a rule ranks by: what the submission reached, and its rank by it, if it competes.
+
+    `low` and `high` bound its confidence interval, where one was asked for.
+    """
 
     metric: str
     score: float
     rank: float | None
+    low: float | None = None
+    high: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,14 @@ class BoardRow:
         The size of the cohort, and how many of its cases had no output, or one that could not be measured.
     components
         Where the score comes from, if the rule makes it of several metrics.
+    low, high
+        The bounds of the confidence interval of the score, where one was asked for.
+    rank_low, rank_high
+        The best and the worst rank that the data do not exclude.
+    p_first
+        How often nobody is better, when cases are drawn with replacement.
+    group
+        "A" for the first and whoever cannot be told apart from them, "B" for the next, and so on.
     """
 
     submission: str
@@ -45,11 +58,24 @@ class BoardRow:
     failed: int
     disqualified: bool = False
     components: tuple[Component, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    rank_low: int | None = None
+    rank_high: int | None = None
+    p_first: float | None = None
+    group: str | None = None
 
     @property
     def place(self) -> str:
         """The rank as a table prints it: "1", "2.5", or "–" for a row without one."""
         return "–" if self.rank is None else f"{self.rank:g}"
+
+    @property
+    def rank_set(self) -> str:
+        """The ranks that the data do not exclude, as a table prints them: "1", "2–4", or "–" if that is not known."""
+        if self.rank_low is None or self.rank_high is None:
+            return "–"
+        return f"{self.rank_low}" if self.rank_low == self.rank_high else f"{self.rank_low}–{self.rank_high}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +136,11 @@ class Board:
 
 
 def _published(row: BoardRow) -> dict[str, Any]:
-    """A row as JSON values, without components where the rule has none."""
+    """A row as JSON values, without components where the rule has none, and intervals of them where there are none."""
     found = asdict(row) | {"rank": _whole(row.rank)}
     components = [part | {"rank": _whole(part["rank"])} for part in found.pop("components")]
+    if all(part["low"] is None for part in components):
+        components = [{name: part[name] for name in ("metric", "score", "rank")} for part in components]
     return found | {"components": components} if components else found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 from isocenter.metrics.catalogue import Metric
 
@@ -42,10 +43,40 @@ class WorstPossible:
 
 @dataclass(frozen=True, slots=True)
 class WorstObserved:
-    """The case counts as the worst value that any submission has there, part by part."""
+    """The case counts as the worst value that any team has: there, part by part ("case"), or in any case ("anywhere").
+
+    Benchmarks and organisers are no teams; what they have stands in for nothing.
+    """
+
+    where: Literal["case", "anywhere"] = "case"
 
     def __str__(self) -> str:
-        return "counts as the worst that any submission has there"
+        return f"counts as the worst that any team has {'there' if self.where == 'case' else 'in any case'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Penalty:
+    """The case counts as so many times the worst value that any team has in any case.
+
+    For metrics of which lower is better, and from 0 on: a multiple of a share or a likelihood would mean nothing.
+    """
+
+    factor: float
+
+    def of(self, worst: float, metric: Metric) -> float:
+        """The value of a case that has none, which is never better than the worst that was seen."""
+        return min(self.factor * worst, metric.bounds[1])
+
+    def __str__(self) -> str:
+        return f"counts as {self.factor:g} times the worst that any team has in any case"
+
+
+@dataclass(frozen=True, slots=True)
+class RankLast:
+    """In the case the submission ranks behind all that have an output; for rules that rank case by case."""
+
+    def __str__(self) -> str:
+        return "ranks last there"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,4 +95,24 @@ class Disqualify:
         return "disqualifies the submission"
 
 
-Missing = FixedValue | WorstPossible | WorstObserved | LeaveOut | Disqualify
+Missing = FixedValue | WorstPossible | WorstObserved | Penalty | RankLast | LeaveOut | Disqualify
+
+
+def check_missing(policy: object, metric: Metric, *, case_by_case: bool = False) -> None:
+    """Raise if a missing case cannot count so by this metric; `RankLast` needs a rule that ranks case by case."""
+    if not isinstance(policy, Missing):
+        names = "FixedValue(…), WorstPossible(), WorstObserved(), Penalty(…), RankLast(), LeaveOut() or Disqualify()"
+        msg = f"a missing case counts as {names}, not {policy!r}"
+        raise TypeError(msg)
+    if isinstance(policy, FixedValue | WorstPossible):
+        policy.stand_in(metric)
+    if isinstance(policy, RankLast) and not case_by_case:
+        msg = f"a missing case cannot rank last by {metric.name}: the rule does not rank case by case"
+        raise ValueError(msg)
+    if isinstance(policy, Penalty):
+        if not (policy.factor >= 1 and math.isfinite(policy.factor)):
+            msg = f"a penalty is a factor of at least 1, not {policy.factor}"
+            raise ValueError(msg)
+        if metric.better != "lower" or metric.bounds[0] < 0:
+            msg = f"{metric.name} has no penalty: only of a metric from 0 on that is better lower a multiple is worse"
+            raise ValueError(msg)

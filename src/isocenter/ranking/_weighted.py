@@ -8,13 +8,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
 import polars as pl
 
 from isocenter.metrics import catalogue
 from isocenter.metrics.catalogue import Metric
 from isocenter.ranking._board import Board, BoardRow, Component
+from isocenter.ranking._drawn import Drawn
+from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
+from isocenter.ranking._matrices import Floats
 from isocenter.ranking._missing import Missing
+from isocenter.ranking._rank_draws import ranks_of
 from isocenter.ranking._rules import MeanThenRank
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties, rank_values
 
@@ -171,6 +176,47 @@ class WeightedRanks:
             unlisted=tuple(row for row in board if row.disqualified),
             notes=(*self._reasons(listed, values), *decided),
         )
+
+    def draw(self, scores: pl.DataFrame, draws: CaseDraws, *, roles: Mapping[str, Role] | None = None) -> Drawn:
+        """The weighted ranks in every draw of cases, of those who compete; numbers given do not vary with the cases.
+
+        Who competes is decided on all cases, not anew in each draw.
+        """
+        self.check()
+        rows, values = self._values(scores, roles or {})
+        competing = self._competing(rows, values)
+        board = self.rank(scores, roles=roles)
+        reached: dict[str, Floats] = {}
+        for name, _ in self.metrics:
+            if name in self.given:
+                column = np.array([[values[team][name]] for team in competing]).reshape(-1, 1)
+                reached[name] = np.repeat(column, draws.replicates, axis=1)
+                continue
+            rule = MeanThenRank(name, missing=self.missing, ties=self.ties, tolerance=self.tolerance)
+            drawn = rule.draw(scores, draws, roles=roles)
+            at = [drawn.submissions.index(team) for team in competing]
+            reached[name] = drawn.scores[at]
+        total = sum(weight * self._rank_draws(name, reached[name]) for name, weight in self.metrics)
+        score = np.asarray(total / math.fsum(weight for _, weight in self.metrics))
+        keys = self._rank_draws(self.metric, score, ties="dense")
+        for name in self.tie_breaks:
+            keys = keys * (len(competing) + 1) + self._rank_draws(name, reached[name], ties="dense")
+            keys = ranks_of(keys, better="lower", ties="dense", tolerance=0.0)
+        return Drawn(
+            submissions=tuple(competing),
+            competing=np.ones(len(competing), np.bool_),
+            full=np.array([board[team].score for team in competing], np.float64),
+            scores=score,
+            better="lower",
+            ties=self.ties,
+            tolerance=self.tolerance,
+            keys=keys,
+        )
+
+    def _rank_draws(self, name: str, values: Floats, *, ties: Ties | None = None) -> Floats:
+        better = catalogue.get(name).better
+        assert better != "neither"
+        return ranks_of(values, better=better, ties=ties or self.ties, tolerance=self.tolerance)
 
     def _components(self, reached: Values, ranks: Mapping[str, float]) -> tuple[Component, ...]:
         return tuple(Component(name, reached[name], ranks.get(name)) for name, _ in self.metrics if name in reached)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from isocenter.evaluation import DosePicture
+from isocenter.evaluation import DosePicture, LesionPicture, Picture
 from isocenter.metrics.dvh import dvh_of
 from isocenter.report._dose import axial_letters, dose_slices, dvh_plot, pick_slice
+from isocenter.report._lesion_slices import lesion_slices
 from isocenter.report._templates import fill
 
 
@@ -21,6 +22,29 @@ class Figure:
     title: str
     caption: str
     picture: Markup
+
+
+def case_figures(picture: Picture, *, case: str, team: str, name: str = "case") -> list[Figure]:
+    """What there is to see of a case, whatever it is; see `dose_figures` and `lesion_figures`."""
+    figures = lesion_figures if isinstance(picture, LesionPicture) else dose_figures
+    return figures(picture, case=case, team=team, name=name)  # type: ignore[arg-type]
+
+
+def lesion_figures(picture: LesionPicture, *, case: str, team: str, name: str = "lesions") -> list[Figure]:
+    """The slices through lesions and candidates."""
+    slices = lesion_slices(
+        picture.label.array,
+        picture.found.array,
+        grid=picture.label.grid,
+        title=f"Lesions of {case}, and what {team} found",
+        names=("Reference", team),
+        name=f"{name}-slices",
+    )
+    caption = (
+        f"The lesions of the reference and the candidates of {team} with their likelihoods; a tick for those that "
+        "overlap a lesion by an IoU of at least 0.1, a cross for the others."
+    )
+    return [Figure(f"{name}-slices", f"{case}: what {team} found", caption, slices)]
 
 
 def dose_figures(picture: DosePicture, *, case: str, team: str, name: str = "dose") -> list[Figure]:

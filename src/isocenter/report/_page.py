@@ -54,7 +54,8 @@ def leaderboard_page(
     values = [value for strip in strips for _, value in strip.values]
     axis = axis_for(metric, values)
     # Scores may lie far from the cases they are means of, where a missing case counts as something large.
-    scale = axis_for(metric, [row.score for row in board.rows if row.score is not None])
+    ends = [end for row in board.rows for end in (row.score, row.low, row.high) if end is not None]
+    scale = axis_for(metric, ends)
     return fill(
         "leaderboard.html.j2",
         title=title,
@@ -63,9 +64,11 @@ def leaderboard_page(
         metric=metric,
         label=label_of(metric),
         rows=_rows(board, metric, axis=scale),
+        uncertain=any(row.p_first is not None for row in board.rows),
+        counts=not any(row.p_first is not None for row in board.rows) or any(r.missing + r.failed for r in board.rows),
         components=_components(board),
-        # A score of ranks belongs to no case: there is nothing to say case by case.
-        by_case=bool(values) or not any(row.components for row in board.rows),
+        # A score of ranks, or of all cases together, belongs to no case: there is nothing to say case by case.
+        by_case=bool(values) or not (any(row.components for row in board.rows) or "lesion" in set(scores["metric"])),
         size=max([row.cases for row in board.rows], default=len(cases.names)),
         strips=_plot.strips_svg(strips, metric, axis=axis) if values else "",
         kinds=[kind for kind in _WORDS if any(dict(strip.without)[kind] for strip in strips)],
@@ -90,12 +93,21 @@ def _rows(board: Board, metric: Metric, *, axis: Axis) -> list[dict[str, Any]]:
             "long": len(row.submission) > 60,
             "tag": "disqualified" if row.disqualified else "" if row.role == "team" else row.role,
             "score": metric.show(row.score),
-            "mark": _plot.score_svg(row.score, axis=axis) if row.score is not None else "",
+            "bounds": _bounds(metric, row.low, row.high),
+            "rank_set": row.rank_set,
+            "p_first": "–" if row.p_first is None else f"{row.p_first:.2f}",
+            "group": row.group or "–",
+            "mark": _plot.score_svg(row.score, axis=axis, low=row.low, high=row.high) if row.score is not None else "",
             "missing": row.missing,
             "failed": row.failed,
         }
         for row in board.rows
     ]
+
+
+def _bounds(metric: Metric, low: float | None, high: float | None) -> str:
+    """An interval in brackets; "" if there is none."""
+    return "" if low is None or high is None else f"[{metric.show(low)}, {metric.show(high)}]"
 
 
 def _components(board: Board) -> dict[str, Any]:
@@ -110,8 +122,9 @@ def _components(board: Board) -> dict[str, Any]:
             part = found.get(name)
             shown = catalogue.get(name).show(part.score if part else None)
             rank = part.rank if part else None
+            bounds = _bounds(catalogue.get(name), part.low, part.high) if part else ""
             shade = 0 if rank is None else round(45 * (1 - (rank - 1) / max(lowest - 1, 1)))
-            cells.append({"text": shown if rank is None else f"{shown} ({rank:g})", "shade": shade})
+            cells.append({"text": shown if rank is None else f"{shown} ({rank:g})", "bounds": bounds, "shade": shade})
         lines.append({"team": row.submission, "cells": cells})
     return {"names": [label_of(catalogue.get(name)) for name in names], "lines": lines}
 

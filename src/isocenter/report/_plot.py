@@ -91,11 +91,19 @@ def spreads_svg(spreads: Sequence[Spread], metric: Metric, *, axis: Axis) -> Mar
     return _svg(parts, y + 48, name="cases", title=title, description=f"Hardest: {hardest}.")
 
 
-def score_svg(score: float, *, axis: Axis) -> Markup:
-    """A score as a dot on a line, for a table cell beside the number itself."""
-    share = (axis.at(score) - LEFT) / (RIGHT - LEFT) * 92.0 + 4.0
+def score_svg(score: float, *, axis: Axis, low: float | None = None, high: float | None = None) -> Markup:
+    """A score as a dot on a line, and its interval as a thicker one, for a table cell beside the number itself."""
+
+    def share_of(value: float) -> float:
+        return (axis.at(value) - LEFT) / (RIGHT - LEFT) * 92.0 + 4.0
+
+    share = share_of(score)
     # A bar says "so much of it", which is only true from 0 on.
     bar = Markup('<line class="filled" x1="4%" x2="{:.2f}%" y1="6" y2="6"/>').format(share) if axis.low == 0 else ""
+    if low is not None and high is not None:
+        bar = Markup('<line class="reach" x1="{:.2f}%" x2="{:.2f}%" y1="6" y2="6"/>').format(
+            share_of(low), share_of(high)
+        )
     return Markup(
         '<svg class="mark" width="100%" height="12" aria-hidden="true" focusable="false">'
         '<line class="track" x1="4%" x2="96%" y1="6" y2="6"/>{bar}'

@@ -82,7 +82,7 @@ def axis_for(metric: Metric, values: Sequence[float]) -> Axis:
     return Axis(low, high, tuple(ticks), max(0, -math.floor(math.log10(step) + 1e-9)))
 
 
-_ABBREVIATIONS = {"dvh": "DVH", "idd": "IDD", "mae": "MAE", "rx": "Rx"}
+_ABBREVIATIONS = {"auroc": "AUROC", "dvh": "DVH", "idd": "IDD", "mae": "MAE", "rx": "Rx"}
 
 
 def label_of(metric: Metric) -> str:

@@ -172,6 +172,12 @@ def bootstrap_ci(
     )
 
 
+def steps_of(truth: ArrayLike, score: ArrayLike, weight: ArrayLike | None, lesions: LesionRows) -> _Steps:
+    """What the kernel does for given cases and lesions; see `bootstrap_ci`."""
+    t, s, w = checked(truth, score, weight)
+    return _steps_of(t, s, w, _checked_rows(lesions, w))
+
+
 def _checked_rows(lesions: LesionRows, weight: Floats) -> tuple[_Ints, NDArray[np.bool_], Floats]:
     case = np.asarray(lesions.case)
     if case.size and not (case.dtype.kind in "iu" and case.min() >= 0 and case.max() < weight.size):

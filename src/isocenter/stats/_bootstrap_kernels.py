@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -29,9 +31,6 @@ def replicate(
     how often its case was drawn, times a weight, and adds it to what its kind says. Without lesions the AP is 0.
     """
     counts = np.empty((draws.shape[1], _LANES))
-    above, below, area = np.empty(_LANES), np.empty(_LANES), np.empty(_LANES)
-    hits, found, wrong = np.empty(_LANES), np.empty(_LANES), np.empty(_LANES)
-    missed, precision = np.empty(_LANES), np.empty(_LANES)
     done = 0
     for start in range(0, draws.shape[0], _LANES):
         lanes = min(_LANES, draws.shape[0] - start)
@@ -39,36 +38,74 @@ def replicate(
         for j in range(lanes):
             for i in range(draws.shape[1]):
                 counts[draws[start + j, i], j] += 1.0
-        for totals in (above, below, area, hits, found, wrong, missed, precision):
-            totals[:] = 0.0
-        for step in range(kinds.size):
-            kind, weight, times = kinds[step], weights[step], counts[cases[step]]
-            if kind == POSITIVE:
-                for j in range(_LANES):
-                    above[j] += weight * times[j]
-            elif kind == NEGATIVE:
-                for j in range(_LANES):
-                    below[j] += weight * times[j]
-                    area[j] += weight * times[j] * above[j]
-            elif kind == FALSE:
-                for j in range(_LANES):
-                    wrong[j] += weight * times[j]
-            elif kind == LESION:
-                for j in range(_LANES):
-                    hits[j] += weight * times[j]
-            elif kind == GROUP_END:
-                for j in range(_LANES):
-                    found[j] += hits[j]
-                    precision[j] += hits[j] * found[j] / (found[j] + wrong[j] + _TINY)
-                    hits[j] = 0.0
-            else:
-                for j in range(_LANES):
-                    missed[j] += weight * times[j]
-        for j in range(lanes):
-            lesions = found[j] + missed[j]
-            if above[j] == 0.0 or below[j] == 0.0 or (with_lesions and lesions == 0.0):
-                continue
-            out[done, 0] = area[j] / (above[j] * below[j])
-            out[done, 1] = precision[j] / lesions if with_lesions else 0.0
-            done += 1
+        done = _score(counts, lanes, kinds, cases, weights, with_lesions, out, done)
+    return done
+
+
+@njit(nogil=True, cache=True)
+def replicate_counts(
+    by_case: NDArray[np.unsignedinteger[Any]],
+    kinds: NDArray[np.int64],
+    cases: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    with_lesions: bool,
+    out: NDArray[np.float64],
+) -> int:
+    """The same where it is given how often each case is in each draw, cases × draws."""
+    counts = np.zeros((by_case.shape[0], _LANES))
+    done = 0
+    for start in range(0, by_case.shape[1], _LANES):
+        lanes = min(_LANES, by_case.shape[1] - start)
+        for i in range(by_case.shape[0]):
+            for j in range(lanes):
+                counts[i, j] = by_case[i, start + j]
+        done = _score(counts, lanes, kinds, cases, weights, with_lesions, out, done)
+    return done
+
+
+@njit(nogil=True, cache=True)
+def _score(
+    counts: NDArray[np.float64],
+    lanes: int,
+    kinds: NDArray[np.int64],
+    cases: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    with_lesions: bool,
+    out: NDArray[np.float64],
+    done: int,
+) -> int:
+    """Go through the steps for a few draws at once; `out` has been filled up to `done`."""
+    above, below, area = np.zeros(_LANES), np.zeros(_LANES), np.zeros(_LANES)
+    hits, found, wrong = np.zeros(_LANES), np.zeros(_LANES), np.zeros(_LANES)
+    missed, precision = np.zeros(_LANES), np.zeros(_LANES)
+    for step in range(kinds.size):
+        kind, weight, times = kinds[step], weights[step], counts[cases[step]]
+        if kind == POSITIVE:
+            for j in range(_LANES):
+                above[j] += weight * times[j]
+        elif kind == NEGATIVE:
+            for j in range(_LANES):
+                below[j] += weight * times[j]
+                area[j] += weight * times[j] * above[j]
+        elif kind == FALSE:
+            for j in range(_LANES):
+                wrong[j] += weight * times[j]
+        elif kind == LESION:
+            for j in range(_LANES):
+                hits[j] += weight * times[j]
+        elif kind == GROUP_END:
+            for j in range(_LANES):
+                found[j] += hits[j]
+                precision[j] += hits[j] * found[j] / (found[j] + wrong[j] + _TINY)
+                hits[j] = 0.0
+        else:
+            for j in range(_LANES):
+                missed[j] += weight * times[j]
+    for j in range(lanes):
+        lesions = found[j] + missed[j]
+        if above[j] == 0.0 or below[j] == 0.0 or (with_lesions and lesions == 0.0):
+            continue
+        out[done, 0] = area[j] / (above[j] * below[j])
+        out[done, 1] = precision[j] / lesions if with_lesions else 0.0
+        done += 1
     return done

@@ -1,11 +1,21 @@
 """What a team sent, and whether it is what was asked for. Everything here is hostile until checked."""
 
-from isocenter.submissions._files import FileSpec, FolderSpec, GridPolicy, ImageFile, MaskFile, Reading, is_folder
+from isocenter.submissions._files import (
+    VOLUME_SUFFIXES,
+    FileSpec,
+    FolderSpec,
+    GridPolicy,
+    ImageFile,
+    MaskFile,
+    Reading,
+    is_folder,
+)
 from isocenter.submissions._listing import Entry, Listing, list_files
 from isocenter.submissions._match import Match, is_junk, match
 from isocenter.submissions._problem import Problem, Severity, SubmissionRefused, printable, report
 
 __all__ = [
+    "VOLUME_SUFFIXES",
     "Entry",
     "FileSpec",
     "FolderSpec",

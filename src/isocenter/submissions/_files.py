@@ -95,6 +95,10 @@ class FolderSpec(FileSpec, Protocol):
         """Whether a file of this name, below the folder, is read; others are ignored."""
         ...
 
+    def expected(self, case: str) -> str:
+        """What a case should have had that has nothing, as the end of "expected …"."""
+        ...
+
 
 def is_folder(spec: FileSpec) -> TypeGuard[FolderSpec]:
     """Whether a case has a folder of these files rather than one file."""
@@ -134,7 +138,7 @@ class MaskFile(_VolumeFile):
     Attributes
     ----------
     labels
-        The labels that may occur beside 0, by name.
+        The labels that may occur beside 0, by name; none named: any.
     warn_if_empty
         Whether a mask without foreground is probably a mistake, because every case has something to find.
     """
@@ -148,7 +152,7 @@ class MaskFile(_VolumeFile):
         shift = _compare(header.grid, grid, policy)
         labels = read_labels(file)
         allowed = {number for _, number in self.labels}
-        if strange := [label for label in labels.labels if label not in allowed]:
+        if strange := [label for label in labels.labels if allowed and label not in allowed]:
             known = ", ".join(["0"] + [f"{number} ({name})" for name, number in self.labels])
             held = ", ".join(map(str, strange[:5])) + (" …" if len(strange) > 5 else "")
             msg = f"holds the label{'s' if len(strange) > 1 else ''} {held}; a mask may hold only {known}"
@@ -179,27 +183,32 @@ class ImageFile(_VolumeFile):
     ----------
     bounds
         The smallest and the largest value that make sense.
+    interpolation
+        Of an image that is resampled by policy: "nearest" where a value between two others would be neither.
     """
 
     bounds: tuple[float, float] = (-np.inf, np.inf)
+    interpolation: Literal["linear", "nearest"] = "linear"
 
     def read(self, file: File, *, grid: Grid | None, policy: GridPolicy) -> Reading:
         """Read an image on the given grid."""
         shift = _compare(self.header(file).grid, grid, policy)
         volume = read_volume(file)
-        if not np.isfinite(volume.array).all():
+        low, high = float(volume.array.min()), float(volume.array.max())  # NaN, if there is one
+        if not (np.isfinite(low) and np.isfinite(high)):
             where = tuple(int(i) for i in np.argwhere(~np.isfinite(volume.array))[0])
             msg = f"holds {volume.array[where]} at voxel {where}; every voxel must be a finite number"
             raise VolumeError(msg)
-        low, high = float(volume.array.min()), float(volume.array.max())
-        if low < self.bounds[0] or high > self.bounds[1]:
+        # In single precision: one and a rounding of it are the same likelihood, in whatever type it was saved.
+        if np.float32(low) < self.bounds[0] or np.float32(high) > self.bounds[1]:
             msg = f"holds values from {low:g} to {high:g}; they must lie in [{self.bounds[0]:g}, {self.bounds[1]:g}]"
             raise VolumeError(msg)
         if shift is None or grid is None:
             return Reading(volume)
         remark, observation = _recorded(shift, policy)
-        moved = resample(volume, grid, interpolation="linear") if policy == "resample" else Volume(volume.array, grid)
-        return Reading(moved, (remark,), (observation,))
+        if policy == "resample":
+            volume = resample(volume, grid, interpolation=self.interpolation)
+        return Reading(Volume(volume.array, grid), (remark,), (observation,))
 
 
 def _compare(found: Grid, expected: Grid | None, policy: GridPolicy) -> float | None:

@@ -103,7 +103,7 @@ def _the_one(candidates: list[Entry], case: str, spec: FileSpec) -> File | Probl
         message = f"there is more than one file for the case ({names}); which one is meant?"
         return Problem("unusable", message, case=case, file=candidates[0].name)
     if is_folder(spec):
-        return Problem("missing", f"expected a folder {spec.name(case, '')}/", case=case)
+        return Problem("missing", f"expected {spec.expected(case)}", case=case)
     others = f" (or {', '.join(spec.suffixes[1:])})" if len(spec.suffixes) > 1 else ""
     return Problem("missing", f"expected {spec.name(case, spec.suffixes[0])}{others}", case=case)
 
@@ -154,7 +154,8 @@ def _unexpected(
         named = [case for case in cases if entry.name.startswith(spec.name(case, "") + ".")]
         if named:
             case = max(named, key=len)
-            message = f"a file of this kind is not accepted; expected {spec.name(case, spec.suffixes[0])}"
+            wanted = spec.expected(case) if is_folder(spec) else spec.name(case, spec.suffixes[0])
+            message = f"a file of this kind is not accepted; expected {wanted}"
             return (case, slot), Problem("unusable", message, case=case, file=entry.name)
     if entry.name.lower().endswith(_ARCHIVES):
         return None, Problem("unusable", f"an archive inside {submission}; it is not opened", file=entry.name)

@@ -163,6 +163,20 @@ class Folder:
         return self.files[name]
 
 
+def read_bytes(file: File, *, most: int) -> bytes:
+    """A small file as a whole; one that is damaged, or longer than `most` bytes, is an `OSError`."""
+    try:
+        with file.open() as stream:
+            content = stream.read(most + 1)
+    except (zipfile.BadZipFile, EOFError, zlib.error) as error:
+        msg = f"{file.name} is damaged: {error}"
+        raise OSError(msg) from error
+    if len(content) > most:
+        msg = f"{file.name} is longer than {most:,} bytes"
+        raise OSError(msg)
+    return content
+
+
 def digest(file: File) -> str:
     """SHA-256 of a file's bytes, in hexadecimal; of a folder, of the names and hashes of its files."""
     if isinstance(file, Folder):

@@ -85,6 +85,10 @@ class BeamFolder:
         """Doses, and the index of stacks."""
         return name == INDEX or suffix_of(name) in _SUFFIXES
 
+    def expected(self, case: str) -> str:
+        """The folder of the case."""
+        return f"a folder {case}/"
+
     def read(self, file: File, *, grid: Grid | None, policy: GridPolicy) -> Reading:  # noqa: ARG002 (compared later)
         """Which beam is where; two doses of one beam are an error, and two beams with one dose."""
         assert isinstance(file, Folder)

@@ -102,6 +102,10 @@ class TruthFolder:
         """The files of the package, at the top, and doses of beams."""
         return ("/" not in name and name.endswith((".json", ".npy", ".mha"))) or beam_of(name) != ""
 
+    def expected(self, case: str) -> str:
+        """The folder of the case."""
+        return f"a folder {case}/"
+
     def read(self, file: File, *, grid: Grid | None, policy: GridPolicy) -> Reading:  # noqa: ARG002 (it has its own)
         """Read and check everything but voxels."""
         assert isinstance(file, Folder)

@@ -66,6 +66,10 @@ class PatientFolder:
         stem, dot, suffix = name.rpartition(".")
         return (dot + suffix) == ".csv" and stem in {*_REQUIRED, *ORGANS, *TARGETS}
 
+    def expected(self, case: str) -> str:
+        """The folder of the case."""
+        return f"a folder {case}/"
+
     def read(self, file: File, *, grid: Grid | None, policy: GridPolicy) -> Reading:  # noqa: ARG002 (the format has no grid)
         """Read all files of a patient, and name all that are wrong."""
         assert isinstance(file, Folder)

@@ -1,0 +1,130 @@
+"""PI-CAI 2022: clinically significant prostate cancer on MRI, found and diagnosed.
+
+An algorithm answers two questions of every exam. *Where are the cancers?* A map of candidates: connected parts, each
+with one likelihood. A candidate finds a lesion if their IoU is at least 0.10; average precision over the lesions of all
+exams. *Does this patient have one?* A likelihood of its own, not necessarily the map's maximum; AUROC over all
+patients. The mean of both ranks. A missing or invalid exam disqualifies, and shows on no board.
+
+A hundred exams tune, with one submission per team and week on a live board; a thousand others test the one algorithm
+that a team chose. The best five are trained again, five to ten times each: these instances are one submission, and its
+score is their mean. Where the published design leaves room, docs/explanation/picai2022.md says which reading is taken.
+
+References
+----------
+Saha A, Bosma JS, Twilt JJ, et al. Artificial intelligence and radiologists in prostate cancer detection on MRI
+(PI-CAI): an international, paired, non-inferiority, confirmatory study. Lancet Oncol 25 (2024) 879-887.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from isocenter.challenges.picai2022._arrange import arrange, arrange_maps, arrange_reference
+from isocenter.challenges.picai2022._output import Answer, AnswerFolder
+from isocenter.challenges.picai2022._truth import Truth, prepare
+from isocenter.detections import CASE_METRICS, LESION_METRICS, Finding, findings
+from isocenter.evaluation import Challenge, LesionPicture, Score
+from isocenter.metrics import match_numbered_lesions
+from isocenter.ranking import DetectThenRank, Participation
+from isocenter.submissions import MaskFile
+from isocenter.volumes import Volume
+
+__all__ = ["Answer", "Truth", "challenge", "from_maps"]
+
+
+def measure(truth: Truth, output: Mapping[str, Mapping[str, Answer]]) -> Iterator[Score]:
+    """The findings of every trained instance."""
+    for instance, answer in output["answer"].items():
+        rows = match_numbered_lesions(answer.candidates, truth.lesions) if truth.drawn else []
+        found = [
+            Finding(bool(row.is_lesion), row.confidence, row.overlap, truth.grades[number - 1] if number else None)
+            for row, number in rows
+        ]
+        for metric, value, part in findings(truth.positive, answer.likelihood, found, instance=instance):
+            yield Score(metric, value, part)
+
+
+def depict(truth: Truth, output: Mapping[str, Mapping[str, Answer]]) -> LesionPicture:
+    """The lesions and the candidates; of several instances those of the first."""
+    answer = next(iter(output["answer"].values()))
+    return LesionPicture(truth.label(), Volume(answer.candidates.detection_map().T, truth.grid))
+
+
+def _phase(name: str, title: str, opens: str, closes: str, **more: Any) -> dict[str, Any]:
+    """A phase from one evening to another, at the hours of the published schedule, summer time throughout."""
+    return {
+        "name": name,
+        "title": title,
+        "opens": f"{opens}T18:00:00+02:00",
+        "closes": f"{closes}T18:00:00+02:00",
+        **more,
+    }
+
+
+challenge = Challenge(
+    name="picai2022",
+    title="PI-CAI 2022: significant prostate cancer on MRI",
+    reference={"lesions": MaskFile(labels=())},
+    output={"answer": AnswerFolder()},
+    metrics=CASE_METRICS,
+    observations=LESION_METRICS,
+    prepare=prepare,
+    measure=measure,
+    depict=depict,
+    arrange=arrange,
+    arrange_reference=arrange_reference,
+    boards={
+        "score": DetectThenRank("detection_score"),
+        "auroc": DetectThenRank("auroc"),
+        "average_precision": DetectThenRank("average_precision"),
+    },
+    participation=Participation(counts="chosen", organisers="unranked"),
+    edition={
+        "phases": [
+            _phase(
+                "tuning",
+                "Open development: validation and tuning",
+                "2022-05-20",
+                "2022-10-20",
+                results="2022-10-20T18:00:00+02:00",
+                quota=1,
+                quota_per="week",
+                counts="best",
+                visibility="public",
+                cases=100,
+            ),
+            _phase(
+                "testing",
+                "Open development: testing",
+                "2022-10-20",
+                "2022-10-30",
+                results="2022-11-10T18:00:00+02:00",
+                quota=1,
+                counts="chosen",
+                cases=1000,
+            ),
+            _phase(
+                "closed-testing",
+                "Closed testing, by invitation of the best five",
+                "2022-11-10",
+                "2022-11-30",
+                results="2022-12-30T18:00:00+02:00",
+                quota=1,
+                counts="chosen",
+                cases=1000,
+            ),
+        ],
+        "policies": {"announce": 5},
+    },
+)
+
+from_maps = replace(
+    challenge,
+    name="picai2022-from-maps",
+    title="PI-CAI 2022 with the maximum of the map as every patient's likelihood",
+    output={"answer": AnswerFolder(declared="max")},
+    arrange=arrange_maps,
+)
+"""The same for maps that come without likelihoods, and were never part of the challenge."""

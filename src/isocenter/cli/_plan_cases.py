@@ -1,0 +1,190 @@
+"""`isocenter plan-cases`: how many cases a challenge needs, from the score tables of a pilot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from isocenter.cli._arguments import ChallengeName, Json, setting
+from isocenter.cli._many import show_table
+from isocenter.cli._rank import _read, _refuse_nonsense, _refuse_to_overwrite
+from isocenter.cli._terminal import progress
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from isocenter.evaluation import Challenge
+    from isocenter.ranking import CasePlan, Drawn, Simulated
+
+_PROBABILITIES = (0.8, 0.9, 0.95)
+
+
+def plan_cases(
+    challenge: ChallengeName,
+    tables: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TEAM=TABLE…",
+            help="Score tables of the pilot by team, as `isocenter score` wrote them. A team named again adds a later "
+            "submission.",
+        ),
+    ],
+    *,
+    board: Annotated[str | None, typer.Option(help="Which board of the challenge.", show_default="the first")] = None,
+    sizes: Annotated[str, typer.Option(help="Numbers of cases to plan for.")] = "50,100,200,500",
+    trials: Annotated[int, typer.Option(min=2, max=100_000, help="Challenges to simulate for each number.")] = 500,
+    seed: Annotated[int, typer.Option(min=0, help="Of the simulation.")] = 0,
+    level: Annotated[float, typer.Option(min=0.5, max=0.999, help="The coverage of the sets of ranks.")] = 0.95,
+    out: Annotated[Path | None, typer.Option(help="Also write the plan as JSON.")] = None,
+    as_json: Json = False,
+) -> None:
+    r"""Say how many cases it takes to find the right winner.
+
+    Cases are drawn with replacement from a pilot, as many as the challenge
+    would have, again and again. The best team of the pilot is taken for the
+    true winner and its lead for the true one, which a small pilot hardly
+    knows: plan with a margin.
+
+    Example: isocenter plan-cases hecktor2020 radlab=radlab.parquet \
+             oncoseg=oncoseg.parquet --sizes 50,100,200
+    """
+    from isocenter import __version__, atomic, ranking
+
+    which, numbers = setting(challenge).challenge, _numbers(sizes)
+    _refuse_to_overwrite(tables, {"--out": (out, ".json")})
+    by_team, _, remarks = _read(tables, challenge=which.name)
+    _refuse_nonsense(which, by_team, board=board, named={})
+    name = board or next(iter(which.boards))
+    try:
+        pilot, values = _pilot(which, name, by_team)
+        with progress() as start:
+            move = start("drawing cases")
+            plan = ranking.plan_cases(
+                values,
+                better=pilot.better,
+                sizes=numbers,
+                trials=trials,
+                seed=seed,
+                level=level,
+                weight=pilot.weight,
+                progress=lambda done, total: move(done, total, ""),
+            )
+    except ValueError as error:
+        for text in (*remarks, str(error)):
+            typer.echo(text, err=True)
+        raise typer.Exit(1) from None
+    best = [pilot.submissions[at] for at in plan.best]
+    record = {
+        "challenge": which.name,
+        "isocenter": __version__,
+        "board": name,
+        "metric": which.boards[name].metric,
+        "teams": list(pilot.submissions),
+        "best": best,
+    }
+    text = json.dumps({**record, **_plan(plan)}, indent=2, ensure_ascii=False) + "\n"
+    if out is not None:
+        atomic.write_text(text, out)
+    if as_json:
+        typer.echo(text, nl=False)
+    else:
+        _show(plan, title=f"{which.title}: cases for the board {name}", best=best)
+        if out is not None:
+            typer.echo(f"Written to {out}")
+    for remark in remarks:
+        typer.echo(remark, err=True)
+
+
+def _numbers(sizes: str) -> list[int]:
+    try:
+        return [int(size) for size in sizes.split(",")]
+    except ValueError:
+        msg = f"{sizes!r} should be whole numbers with commas between them, for example 50,100,200"
+        raise typer.BadParameter(msg, param_hint="--sizes") from None
+
+
+def _pilot(
+    challenge: Challenge, board: str, by_team: dict[str, list[pl.DataFrame]]
+) -> tuple[Drawn, NDArray[np.float64]]:
+    """The board's scores, and the values of every team, case by case, that they are the means of."""
+    import polars as pl
+
+    from isocenter.doors import counting_scores
+    from isocenter.ranking import CaseDraws, Drawable
+
+    rule = challenge.boards[board]
+    scores = counting_scores(challenge, by_team, board=board)
+    cases = scores.filter(pl.col("case") != "")["case"].n_unique()
+    found = rule.draw(scores, CaseDraws.all_cases(cases)) if isinstance(rule, Drawable) else None
+    if found is None or found.values is None:
+        msg = f"a plan is made for boards that rank the mean of one value per case; {board!r} ranks by {rule}"
+        raise ValueError(msg)
+    if lost := sorted(set(by_team) - set(found.submissions)):
+        msg = f"{', '.join(lost)} has no score on the board {board!r}; plan with the tables of the others"
+        raise ValueError(msg)
+    return found, found.values
+
+
+def _plan(plan: CasePlan) -> dict[str, Any]:
+    """The plan as JSON values."""
+    return {
+        "pilot_cases": plan.pilot_cases,
+        "trials": plan.trials,
+        "seed": plan.seed,
+        "level": plan.level,
+        "rows": [
+            {
+                "cases": row.cases,
+                "beyond_pilot": row.beyond,
+                "right_winner": row.winner._asdict(),
+                "right_winner_normal": row.normal,
+                "right_top_3": row.top._asdict(),
+                "rank_set_width": row.width._asdict(),
+                "possible_winners": row.winners._asdict(),
+            }
+            for row in plan.rows
+        ],
+        "cases_for": [
+            {"probability": probability, **plan.cases_for(probability)._asdict()} for probability in _PROBABILITIES
+        ],
+    }
+
+
+def _show(plan: CasePlan, *, title: str, best: list[str]) -> None:
+    from isocenter.submissions import printable
+
+    columns = ["cases", "right winner", "normal theory", "right top 3", "width of rank sets", "possible winners"]
+    rows = [
+        [
+            f"{row.cases}{' *' if row.beyond else ''}",
+            _cell(row.winner, 3),
+            f"{row.normal:.3f}",
+            _cell(row.top, 3),
+            _cell(row.width, 2),
+            _cell(row.winners, 2),
+        ]
+        for row in plan.rows
+    ]
+    show_table(title, columns, rows)
+    whose = " and ".join(printable(name) for name in best)
+    typer.echo(
+        f"Taken for the truth: the pilot, {plan.submissions} teams in {plan.pilot_cases} cases, with {whose} first."
+    )
+    typer.echo(
+        f"± is the standard error of {plan.trials:,} trials; rank sets hold all ranks in {100 * plan.level:g} %."
+    )
+    if any(row.beyond for row in plan.rows):
+        typer.echo("* More cases than the pilot has: rare ones that it lacks are lacking here, too.")
+    for probability in _PROBABILITIES:
+        needed = plan.cases_for(probability)
+        beyond = ", beyond the pilot" if needed.beyond else ""
+        typer.echo(f"The right winner in {100 * probability:g} %: {needed.normal:,} cases by normal theory{beyond}.")
+
+
+def _cell(found: Simulated, decimals: int) -> str:
+    return f"{found.value:.{decimals}f} ± {found.error:.{decimals}f}"

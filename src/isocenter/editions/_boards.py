@@ -1,0 +1,160 @@
+"""The boards of an edition: those of the challenge under its policies, and those it has rules of its own for."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from isocenter.editions._board_rule import BoardRule, WeightedMetric
+from isocenter.editions._model import Edition, Policies
+from isocenter.editions._problems import EditionProblem, where
+from isocenter.editions._table import Table
+from isocenter.editions._values import Penalised, show
+
+if TYPE_CHECKING:
+    from isocenter.evaluation import Challenge
+    from isocenter.ranking import Missing, Rule
+
+_POLICIES = ("missing", "ties")
+
+
+def boards_of(edition: Edition, challenge: Challenge) -> tuple[dict[str, Rule], list[EditionProblem]]:
+    """The rules of all boards by name, the main one first, and what is wrong with those that the edition sets.
+
+    A board of the edition takes the place of the challenge's of that name, or stands behind its boards. What it does
+    not say of missing cases and ties, the policies say.
+    """
+    own, problems = _own(edition, challenge)
+    kept = {
+        name: rule for name, rule in challenge.boards.items() if name not in {entry.name for entry in edition.boards}
+    }
+    problems += _unfit(edition, challenge, kept)
+    if problems:
+        return {}, problems
+    ruled = {name: _ruled(rule, edition.policies) for name, rule in kept.items()}
+    boards = {name: ruled.get(name) or own[name] for name in (*challenge.boards, *own)}
+    main = [entry.name for entry in edition.boards if entry.main]
+    return {name: boards[name] for name in (*main, *(name for name in boards if name not in main))}, []
+
+
+def policies_of(challenge: Challenge) -> dict[str, Any]:
+    """The policies on which all boards that have them agree, as they are written in a file."""
+    from isocenter.ranking import Missing, describe_missing
+
+    policies: dict[str, Any] = {}
+    for policy in _POLICIES:
+        values = [getattr(rule, policy) for rule in challenge.boards.values() if _has(rule, policy)]
+        if values and all(value == values[0] for value in values):
+            policies[policy] = values[0]
+    missing = policies.pop("missing", None)
+    if isinstance(missing, Missing):  # a policy of another package is one that no file can hold
+        policies["missing"] = describe_missing(missing)
+    return policies
+
+
+def _own(edition: Edition, challenge: Challenge) -> tuple[dict[str, Rule], list[EditionProblem]]:
+    """The rules of the boards that the edition sets, and what is wrong with them."""
+    from isocenter.ranking import DescriptionError, rule_of
+
+    rules: dict[str, Rule] = {}
+    problems: list[EditionProblem] = []
+    for i, entry in enumerate(edition.boards):
+        described = _described(entry, edition.policies)
+        try:
+            rule = rules[entry.name] = rule_of(described, measured=challenge.metrics)
+        except DescriptionError as error:
+            for problem in error.problems:
+                path = ("boards", i, *problem.path)
+                problems.append(
+                    EditionProblem(None, where(path), problem.found, _said(problem.message, path[2], entry))
+                )
+            continue
+        if reason := _would_win(getattr(rule, "missing", None), rule):
+            place = where(("boards", i, "missing"))
+            problems.append(EditionProblem(None, place, show(described["missing"]), _said(reason, "missing", entry)))
+    return rules, problems
+
+
+def _described(entry: BoardRule, policies: Policies) -> dict[str, Any]:
+    """What a board is ranked by, in the words of `isocenter.ranking.describe`."""
+    found = {name: _plain(value) for name, value in entry if name not in ("name", "main") and value is not None}
+    for policy in _POLICIES:
+        if policy not in found and getattr(policies, policy) is not None:
+            found[policy] = _plain(getattr(policies, policy))
+    return found
+
+
+def _said(message: str, key: str | int, entry: BoardRule) -> str:
+    """A sentence about a policy that the board does not set itself says where it may be set."""
+    if key not in _POLICIES or getattr(entry, str(key)) is not None:
+        return message
+    if message.startswith("is missing"):
+        return f"{message}, here or under the heading [policies]"
+    return f"{message}; it is that of the heading [policies], write another one here"
+
+
+def _plain(value: object) -> Any:
+    """A value of the model as one of JSON or TOML; a metric without a weight as its name, as a file has it."""
+    if isinstance(value, WeightedMetric) and value.weight == 1:
+        return value.metric
+    if isinstance(value, Table):
+        return dict(value)
+    if isinstance(value, Penalised):
+        return {"penalty": value.penalty}
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+def _has(rule: Rule, policy: str) -> bool:
+    return dataclasses.is_dataclass(rule) and policy in {field.name for field in dataclasses.fields(rule)}
+
+
+def _ruled(rule: Rule, policies: Policies) -> Rule:
+    from isocenter.ranking import missing_of
+
+    changes: dict[str, Any] = {}
+    if policies.missing is not None and _has(rule, "missing"):
+        changes["missing"] = missing_of(_plain(policies.missing))
+    if policies.ties is not None and _has(rule, "ties"):
+        changes["ties"] = policies.ties
+    return dataclasses.replace(rule, **changes) if changes else rule  # type: ignore[type-var]
+
+
+def _unfit(edition: Edition, challenge: Challenge, kept: Mapping[str, Rule]) -> list[EditionProblem]:
+    """Policies that no board has, or that a board of the challenge cannot have."""
+    from isocenter.ranking import missing_of
+
+    problems = []
+    for policy in _POLICIES:
+        value = getattr(edition.policies, policy)
+        rules = {name: rule for name, rule in kept.items() if _has(rule, policy)}
+        if value is not None and not rules and not edition.boards:
+            message = f"no board of {challenge.name} has such a policy; remove this setting"
+            problems.append(EditionProblem(None, f"policies.{policy}", show(value), message))
+        elif value is not None and policy == "missing":
+            problems += [
+                EditionProblem(None, "policies.missing", show(value), f'board "{name}": {reason}')
+                for name, rule in rules.items()
+                if (reason := _refusal(missing_of(_plain(value)), rule))
+            ]
+    return problems
+
+
+def _refusal(policy: Missing, rule: Rule) -> str:
+    """Why a rule cannot have this policy, asked before the first case goes missing; "" if it can."""
+    try:
+        dataclasses.replace(rule, missing=policy).check()  # type: ignore[type-var]
+    except ValueError as error:
+        return str(error)
+    return _would_win(policy, rule)
+
+
+def _would_win(policy: Missing | None, rule: Rule) -> str:
+    """Why a case must not count as this: no team could do better by any metric of the rule; "" if it may."""
+    from isocenter.metrics import catalogue
+    from isocenter.ranking import FixedValue
+
+    for metric in map(catalogue.get, rule.reads):
+        if isinstance(policy, FixedValue) and metric.better != "neither" and policy.value == metric.best:
+            return f"{policy.value:g} is the best {metric.name} there is; a missing case would beat every other"
+    return ""

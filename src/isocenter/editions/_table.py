@@ -1,0 +1,11 @@
+"""A table of `challenge.toml`, of any kind."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Table(BaseModel):
+    """What the tables of the file have in common: nothing unknown, nothing converted, nothing changed later."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)

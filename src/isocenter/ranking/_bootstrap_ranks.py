@@ -1,0 +1,183 @@
+"""The draws behind a board: cases with replacement, again and again, ranked each time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Literal
+
+import polars as pl
+from numpy.typing import ArrayLike
+
+from isocenter.metrics import catalogue
+from isocenter.ranking._cells import cohort_of
+from isocenter.ranking._drawn import Drawable, Drawn, Rejecting, together
+from isocenter.ranking._draws import CaseDraws, block_size, case_draws
+from isocenter.ranking._entry import Role
+from isocenter.ranking._matrices import Floats
+from isocenter.ranking._missing import Disqualify
+from isocenter.ranking._rank_sets import rank_sets_of_cases
+from isocenter.ranking._rules import MeanThenRank, Rule
+from isocenter.ranking._uncertainty import RankUncertainty, ranks_on_all
+
+# Counts of cases held at once; a million draws of a thousand cases come in a few dozen parts.
+_MOST_COUNTS = 30_000_000
+
+
+def bootstrap_ranks(
+    scores: pl.DataFrame,
+    rule: Rule,
+    *,
+    replicates: int = 10_000,
+    seed: int = 0,
+    level: float = 0.95,
+    weights: ArrayLike | None = None,
+    indices: ArrayLike | None = None,
+    strata: Mapping[str, object] | None = None,
+    interval: Literal["percentile", "bca"] = "percentile",
+    roles: Mapping[str, Role] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> RankUncertainty:
+    """Draw the cases with replacement, again and again, and rank each time.
+
+    One matrix of draws serves all submissions, so that what is compared is always compared on the same cases. The unit
+    is the case, the patient: its parts, beams, lesions and criteria are drawn together.
+
+    Parameters
+    ----------
+    scores, rule, roles
+        As for `rule.rank`.
+    weights
+        Draws × cases (in alphabetical order): how often each case is in each draw, in place of draws by seed, so that
+        draws can be replayed.
+    indices
+        The same as positions of the cases drawn, draws × draws' size.
+    strata
+        A label for every case; each stratum keeps its size in every draw.
+    interval
+        Of the scores: percentiles of the draws, or bias-corrected and accelerated ones ("bca").
+    progress
+        Called with how many draws are done, and of how many.
+
+    Raises
+    ------
+    ValueError
+        Nobody competes, a rule that knows no uncertainty, or draws that do not fit.
+    """
+    if not isinstance(rule, Drawable):
+        msg = f"{type(rule).__name__} says nothing of how its scores vary with the cases"
+        raise ValueError(msg)  # noqa: TRY004 (a rule of its own is a rule)
+    cases = list(cohort_of(scores))
+    parts: list[Drawn] = []
+    kept, redrawn = None, 0
+    labels = None if strata is None else _labels(strata, cases)
+    given = _given(weights, indices, len(cases))
+    for draws in (
+        [given] if given else _parts(rule, scores, len(cases), replicates=replicates, seed=seed, labels=labels)
+    ):
+        parts.append(rule.draw(scores, draws, roles=roles))
+        kept, redrawn = draws, redrawn + draws.redrawn
+        if not parts[-1].competing.any():
+            msg = "there is nobody to rank"
+            raise ValueError(msg)
+        if progress is not None:
+            progress(sum(part.scores.shape[1] for part in parts), given.replicates if given else replicates)
+    drawn = together(parts)
+    return RankUncertainty(
+        drawn=drawn,
+        draws=kept if len(parts) == 1 else None,
+        full_ranks=_full_ranks(drawn, rule, scores, len(cases), roles),
+        level=level,
+        seed=None if given else seed,
+        cases=len(cases),
+        redrawn=redrawn,
+        jackknife=rule.draw(scores, CaseDraws.leave_one_out(len(cases)), roles=roles).scores
+        if interval == "bca"
+        else None,
+    )
+
+
+def rank_sets(
+    scores: pl.DataFrame | Mapping[str, Sequence[float]],
+    rule: Rule | None = None,
+    *,
+    level: float = 0.95,
+    better: Literal["higher", "lower"] = "higher",
+    replicates: int = 10_000,
+    seed: int = 0,
+    roles: Mapping[str, Role] | None = None,
+) -> dict[str, tuple[int, int]]:
+    """By submission, the ranks that the data do not exclude: sets that hold all true ranks at once with this coverage.
+
+    Parameters
+    ----------
+    scores
+        A score table with a `submission` column; or by submission its values in the same cases, which are averaged.
+    rule
+        For a table: how it is ranked. Left out, by the mean of the one metric in it that can be ranked.
+    better
+        For plain values, whether higher or lower ones are better.
+
+    References
+    ----------
+    Mogstad M, Romano JP, Shaikh AM, Wilhelm D. Inference for ranks with applications to mobility across neighbourhoods
+    and academic achievement across countries. Rev Econ Stud 91 (2024) 476-518.
+
+    Examples
+    --------
+    >>> rank_sets({"a": [0.9, 0.8, 0.85, 0.8], "b": [0.3, 0.2, 0.2, 0.3], "c": [0.3, 0.2, 0.3, 0.2]})
+    {'a': (1, 1), 'b': (2, 3), 'c': (2, 3)}
+    """
+    if not isinstance(scores, pl.DataFrame):
+        found = rank_sets_of_cases(list(scores.values()), better=better, level=level, seed=seed)
+        pairs = zip(found.low.tolist(), found.high.tolist(), strict=True)
+        return dict(zip(scores, pairs, strict=True))
+    if rule is None:
+        metrics = [name for name in scores["metric"].unique().sort() if catalogue.get(name).better != "neither"]
+        if len(metrics) != 1:
+            several = ", ".join(metrics) or "no metric that can be ranked"
+            msg = f"the table holds {several}; say by which rule it is ranked"
+            raise ValueError(msg)
+        rule = MeanThenRank(metrics[0], missing=Disqualify())
+    return bootstrap_ranks(scores, rule, replicates=replicates, seed=seed, level=level, roles=roles).rank_sets
+
+
+def _given(weights: ArrayLike | None, indices: ArrayLike | None, cases: int) -> CaseDraws | None:
+    if weights is not None and indices is not None:
+        msg = "draws are given as weights or as indices, not as both"
+        raise ValueError(msg)
+    if weights is None and indices is None:
+        return None
+    given = CaseDraws.of_indices(indices, cases=cases) if weights is None else CaseDraws.of_weights(weights)  # type: ignore[arg-type]
+    if given.cases != cases:
+        msg = f"the draws are of {given.cases} cases, the table has {cases}"
+        raise ValueError(msg)
+    return given
+
+
+def _labels(strata: Mapping[str, object], cases: Sequence[str]) -> list[str]:
+    if lacking := [case for case in cases if case not in strata]:
+        msg = f"no stratum is known of {', '.join(lacking[:5])}{' …' if len(lacking) > 5 else ''}"
+        raise ValueError(msg)
+    return [str(strata[case]) for case in cases]
+
+
+def _parts(
+    rule: Rule, scores: pl.DataFrame, cases: int, *, replicates: int, seed: int, labels: list[str] | None
+) -> Iterator[CaseDraws]:
+    """The draws, in as many parts as keep each of them small; they do not depend on how many these are."""
+    reject = rule.rejects(scores) if isinstance(rule, Rejecting) else None
+    block = block_size(cases)
+    most = max(1, _MOST_COUNTS // (cases * block)) * block
+    for skip in range(0, replicates, most):
+        yield case_draws(
+            cases, replicates=min(most, replicates - skip), seed=seed, strata=labels, reject=reject, skip=skip
+        )
+
+
+def _full_ranks(
+    drawn: Drawn, rule: Drawable, scores: pl.DataFrame, cases: int, roles: Mapping[str, Role] | None
+) -> Floats:
+    """The ranks on all cases: a draw in which each of them is once."""
+    if drawn.keys is not None:
+        return rule.draw(scores, CaseDraws.all_cases(cases), roles=roles).ranks()[:, 0]
+    return ranks_on_all(drawn)

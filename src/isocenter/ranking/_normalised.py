@@ -1,0 +1,135 @@
+"""Rank by the sum of metrics that are stretched from the worst to the best team; to reproduce what others did."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from isocenter.metrics import catalogue
+from isocenter.metrics.catalogue import Metric
+from isocenter.ranking._board import Board
+from isocenter.ranking._drawn import Drawn
+from isocenter.ranking._draws import CaseDraws
+from isocenter.ranking._entry import Role
+from isocenter.ranking._matrices import Floats
+from isocenter.ranking._missing import Missing
+from isocenter.ranking._rules import MeanThenRank, place
+from isocenter.ranking._ties import TIES_IN_WORDS, Ties
+
+NORMALISED = catalogue.register(
+    Metric(
+        "normalised_sum",
+        "",
+        "higher",
+        (-math.inf, math.inf),
+        3,
+        "mean of metrics, 0 for the worst team, 1 for the best",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NormalisedSum:
+    """Mean of each metric, stretched so that the worst team has 0 and the best 1; then the weighted mean of these.
+
+    Offered to reproduce rankings that were made so (SynthRAD2023). Not to be recommended: the score of everybody
+    depends on who is worst, and one bad submission can exchange the first two.
+
+    Attributes
+    ----------
+    metrics
+        Names and weights.
+    missing, ties, tolerance
+        As in `MeanThenRank`.
+
+    Notes
+    -----
+    score = Σ wⱼ (xⱼ - worstⱼ) / (bestⱼ - worstⱼ) / Σ wⱼ; where all teams have the same value it is 1/2 for all. What
+    only stands beside the teams is measured on their scale, and may lie outside of it.
+    """
+
+    metrics: tuple[tuple[str, float], ...]
+    missing: Missing
+    ties: Ties = "min"
+    tolerance: float = 1e-9
+
+    @property
+    def metric(self) -> str:
+        """What the board shows."""
+        return NORMALISED.name
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The metrics that it needs of every case."""
+        return tuple(name for name, _ in self.metrics)
+
+    def check(self) -> None:
+        """Whether every metric can be ranked, and can have the value that a missing case counts as."""
+        if not self.metrics or not all(0 < weight < math.inf for _, weight in self.metrics):
+            msg = f"a sum needs metrics with positive weights, not {self.metrics}"
+            raise ValueError(msg)
+        for name, _ in self.metrics:
+            self._mean(name).check()
+
+    def _mean(self, name: str) -> MeanThenRank:
+        return MeanThenRank(name, missing=self.missing, ties=self.ties, tolerance=self.tolerance)
+
+    def __str__(self) -> str:
+        weighted = ", ".join(name if weight == 1 else f"{name} (×{weight:g})" for name, weight in self.metrics)
+        return (
+            f"mean of {weighted}, each stretched from the worst to the best team, higher is better; a missing or "
+            f"unusable case {self.missing}; equals {TIES_IN_WORDS[self.ties]}"
+        )
+
+    def rank(self, scores: pl.DataFrame, *, name: str = "", roles: Mapping[str, Role] | None = None) -> Board:
+        """Rank the submissions of a score table; `roles` as in `MeanThenRank.rank`."""
+        self.check()
+        boards = [self._mean(metric).rank(scores, roles=roles) for metric, _ in self.metrics]
+        drawn = self.draw(
+            scores, CaseDraws.all_cases(scores.filter(pl.col("case") != "")["case"].n_unique()), roles=roles
+        )
+        full = dict(zip(drawn.submissions, drawn.full.tolist(), strict=True))
+        rows = [
+            replace(row, score=full.get(row.submission), rank=None, disqualified=row.submission not in full)
+            for row in sorted((*boards[0].rows, *boards[0].unlisted), key=lambda row: row.submission)
+        ]
+        board = place(
+            rows, metric=NORMALISED, ties=self.ties, tolerance=self.tolerance, name=name or self.metric, rule=str(self)
+        )
+        note = "Scores depend on the worst team that takes part: this ranking is for comparison with others made so"
+        return replace(board, notes=(note,))
+
+    def draw(self, scores: pl.DataFrame, draws: CaseDraws, *, roles: Mapping[str, Role] | None = None) -> Drawn:
+        """The scores in every draw of cases."""
+        parts = [self._mean(name).draw(scores, draws, roles=roles) for name, _ in self.metrics]
+        common = sorted(set.intersection(*(set(part.submissions) for part in parts)))
+        at = [[part.submissions.index(name) for name in common] for part in parts]
+        competing = parts[0].competing[at[0]]
+        weights = [weight for _, weight in self.metrics]
+
+        def together(columns: list[Floats]) -> Floats:
+            stretched = [self._stretched(part, column, competing) for part, column in zip(parts, columns, strict=True)]
+            total = sum(weight * column for weight, column in zip(weights, stretched, strict=True))
+            return np.asarray(total / math.fsum(weights))
+
+        return Drawn(
+            submissions=tuple(common),
+            competing=competing,
+            full=together([part.full[rows][:, np.newaxis] for part, rows in zip(parts, at, strict=True)])[:, 0],
+            scores=together([part.scores[rows] for part, rows in zip(parts, at, strict=True)]),
+            better="higher",
+            ties=self.ties,
+            tolerance=self.tolerance,
+        )
+
+    def _stretched(self, part: Drawn, scores: Floats, competing: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Floats:
+        x = scores if part.better == "higher" else -scores
+        if not competing.any():
+            return np.full_like(x, 0.5)
+        low, high = x[competing].min(axis=0), x[competing].max(axis=0)
+        same = high - low <= self.tolerance * np.maximum(abs(low), abs(high))
+        return np.where(same, 0.5, (x - low) / np.where(same, 1.0, high - low))

@@ -1,0 +1,152 @@
+"""Rank by how many others a submission is significantly better than."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from isocenter.metrics import catalogue
+from isocenter.metrics.catalogue import Metric
+from isocenter.ranking._aggregates import refuse_weights
+from isocenter.ranking._board import Board
+from isocenter.ranking._cells import Cohort, read_cells
+from isocenter.ranking._drawn import Drawn
+from isocenter.ranking._draws import CaseDraws
+from isocenter.ranking._entry import Role
+from isocenter.ranking._matrices import Floats
+from isocenter.ranking._missing import LeaveOut, Missing, check_missing
+from isocenter.ranking._rules import place
+from isocenter.ranking._ties import TIES_IN_WORDS, Ties
+from isocenter.stats import adjust, signed_rank_matrix
+
+WIN_SHARE = catalogue.register(
+    Metric("win_share", "", "higher", (0.0, 1.0), 3, "share of the others that it is significantly better than")
+)
+
+Adjustment = Literal["none", "holm", "bonferroni", "bh"]
+# p values of all pairs in all draws that are held at once.
+_MOST_VALUES = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class TestThenRank:
+    """Test every submission against every other, then rank by how many it beats (as challengeR's test-then-rank).
+
+    Attributes
+    ----------
+    metric, missing, ties, tolerance
+        As in `MeanThenRank`.
+    alpha
+        The level of significance.
+    adjust
+        For how many tests are made: all K (K - 1) ordered pairs are one family.
+    decimals
+        To how many decimals differences are rounded before they are ranked, so that rounding noise breaks no tie; None
+        takes those of the metric in the catalogue.
+
+    Notes
+    -----
+    score = #{others beaten} / (K - 1), by the one-sided paired Wilcoxon signed-rank test with continuity correction.
+    What only stands beside the teams is tested against them, and against nobody else. Beating is not transitive, and
+    in few cases nobody beats anybody: then all share the first rank, which is what the data say.
+    """
+
+    __test__ = False  # for pytest, which takes the name for one of its own
+
+    metric: str
+    missing: Missing
+    alpha: float = 0.05
+    adjust: Adjustment = "none"
+    decimals: int | None = None
+    ties: Ties = "min"
+    tolerance: float = 1e-9
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The one metric that is tested."""
+        return (self.metric,)
+
+    def check(self) -> None:
+        """Whether the metric can be ranked, and can have the value that a missing case counts as."""
+        metric = catalogue.get(self.metric)
+        if metric.better == "neither":
+            msg = f"{self.metric} is an observation and has no better or worse"
+            raise ValueError(msg)
+        if self.ties not in TIES_IN_WORDS or not 0 < self.alpha < 1:
+            known = f"ties {', '.join(TIES_IN_WORDS)} and a level within 0 and 1"
+            msg = f"a rule of tests has {known}, not {self.ties!r} and {self.alpha}"
+            raise ValueError(msg)
+        check_missing(self.missing, metric)
+        if isinstance(self.missing, LeaveOut):
+            msg = "a paired test needs all cases of both; take another policy for missing cases"
+            raise ValueError(msg)  # noqa: TRY004 (a policy of another kind)
+
+    def __str__(self) -> str:
+        metric = catalogue.get(self.metric)
+        family = "" if self.adjust == "none" else f", {self.adjust} over all ordered pairs"
+        return (
+            f"share of the others beaten by {self.metric} ({metric.better} is better) in one-sided paired Wilcoxon "
+            f"tests at {self.alpha:g}{family}; a missing or unusable case {self.missing}; "
+            f"equals {TIES_IN_WORDS[self.ties]}"
+        )
+
+    def rank(self, scores: pl.DataFrame, *, name: str = "", roles: Mapping[str, Role] | None = None) -> Board:
+        """Rank the submissions of a score table; `roles` as in `MeanThenRank.rank`."""
+        cohort, values, competing = self._read(scores, roles)
+        shares = self._shares(values, competing, CaseDraws.all_cases(len(cohort.weights)))[:, 0].tolist()
+        by_name = dict(zip((entry.row.submission for entry in cohort.scored), shares, strict=True))
+        return place(
+            [replace(entry.row, score=by_name.get(entry.row.submission)) for entry in cohort.entries],
+            metric=WIN_SHARE,
+            ties=self.ties,
+            tolerance=self.tolerance,
+            name=name or self.metric,
+            rule=str(self),
+        )
+
+    def draw(self, scores: pl.DataFrame, draws: CaseDraws, *, roles: Mapping[str, Role] | None = None) -> Drawn:
+        """The shares in every draw of cases; a case that is drawn twice counts twice in the tests."""
+        cohort, values, competing = self._read(scores, roles)
+        return Drawn(
+            submissions=tuple(entry.row.submission for entry in cohort.scored),
+            competing=competing,
+            full=self._shares(values, competing, CaseDraws.all_cases(len(cohort.weights)))[:, 0],
+            scores=self._shares(values, competing, draws),
+            better="higher",
+            ties=self.ties,
+            tolerance=self.tolerance,
+        )
+
+    def _read(self, scores: pl.DataFrame, roles: Mapping[str, Role] | None) -> tuple[Cohort, Floats, NDArray[np.bool_]]:
+        self.check()
+        cohort = read_cells(scores, self.metric, self.missing, roles=roles)
+        refuse_weights(cohort, "signed-rank test")
+        competing = np.array([entry.row.role == "team" for entry in cohort.scored], np.bool_)
+        return cohort, cohort.sums()[0], competing
+
+    def _shares(self, values: Floats, competing: NDArray[np.bool_], draws: CaseDraws) -> Floats:
+        """Submissions × draws: the share of teams, itself not counted, that each beats."""
+        size = len(values)
+        shares = np.zeros((size, draws.replicates))
+        if size < 2:
+            return shares
+        metric = catalogue.get(self.metric)
+        assert metric.better != "neither"
+        decimals = metric.decimals if self.decimals is None else self.decimals
+        others = competing.sum() - competing
+        step = max(1, _MOST_VALUES // size**2)
+        family = np.outer(competing, competing) & ~np.eye(size, dtype=np.bool_)
+        for start in range(0, draws.replicates, step):
+            weights = draws.counts[start : start + step]
+            p = signed_rank_matrix(values, better=metric.better, decimals=decimals, weights=weights)
+            if self.adjust != "none":
+                for matrix in p:
+                    matrix[family] = adjust(matrix[family], self.adjust)
+            beaten = ((p <= self.alpha) & competing & ~np.eye(size, dtype=np.bool_)).sum(axis=2)
+            shares[:, start : start + step] = (beaten / np.maximum(others, 1)).T
+        return shares

@@ -1,0 +1,234 @@
+"""What a board does not know: intervals of scores, distributions and confidence sets of ranks, who may be first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from isocenter.ranking._board import Board, BoardRow, Component
+from isocenter.ranking._drawn import Drawn
+from isocenter.ranking._draws import CaseDraws
+from isocenter.ranking._matrices import Floats
+from isocenter.ranking._rank_draws import RankDraws, ranks_of
+from isocenter.ranking._rank_sets import RankSets, rank_sets_of_cases, rank_sets_of_draws
+from isocenter.ranking._score_draws import mean_draws
+from isocenter.ranking._score_intervals import ScoreIntervals, bca_interval, percentile_interval
+
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@dataclass(frozen=True, eq=False)
+class RankUncertainty:
+    """What `bootstrap_ranks` found.
+
+    Attributes
+    ----------
+    drawn
+        Scores of everybody, on all cases and in every draw.
+    draws
+        The draws themselves, how often each case is in each; None if they are too many to keep.
+    full_ranks
+        The ranks of those who compete, on all cases.
+    level
+        The coverage of intervals and sets.
+    seed
+        Of the draws, None where they were given; and of the simulation behind the rank sets.
+    cases, redrawn
+        How many cases there are, and how many draws defined no score and were made again.
+    jackknife
+        Scores without each case, where intervals are bias-corrected and accelerated.
+    """
+
+    drawn: Drawn
+    draws: CaseDraws | None
+    full_ranks: Floats
+    level: float
+    seed: int | None
+    cases: int
+    redrawn: int
+    jackknife: Floats | None = None
+
+    @cached_property
+    def teams(self) -> tuple[str, ...]:
+        """The submissions that compete; rows of `ranks` and of `sets` are theirs, in this order."""
+        return tuple(name for name, ranked in zip(self.drawn.submissions, self.drawn.competing, strict=True) if ranked)
+
+    @cached_property
+    def ranks(self) -> RankDraws:
+        """Ranks in every draw."""
+        return RankDraws(self.drawn.ranks(), self.full_ranks)
+
+    @cached_property
+    def intervals(self) -> ScoreIntervals:
+        """Of the scores of `drawn.submissions`."""
+        if self.jackknife is None:
+            return percentile_interval(self.drawn.scores, level=self.level)
+        return bca_interval(self.drawn.full, self.drawn.scores, self.jackknife, level=self.level)
+
+    @cached_property
+    def sets(self) -> RankSets:
+        """Confidence sets that hold the true ranks of all teams at once."""
+        drawn, seed = self.drawn, self.seed or 0
+        if drawn.values is not None:
+            values = drawn.values[drawn.competing]
+            return rank_sets_of_cases(values, better=drawn.better, weight=drawn.weight, level=self.level, seed=seed)
+        return rank_sets_of_draws(
+            drawn.full[drawn.competing],
+            drawn.scores[drawn.competing],
+            better=drawn.better,
+            freedom=max(self.cases - 1, 1),
+            level=self.level,
+            seed=seed,
+        )
+
+    def joined(self, submission: str, values: ArrayLike) -> RankUncertainty:
+        """The same with one more team, of which the values in all cases are given; for scores that are means of cases.
+
+        Nothing is drawn or read again: the scores of the newcomer are one product with the draws that there are.
+        """
+        drawn = self.drawn
+        if drawn.values is None or self.draws is None or submission in drawn.submissions:
+            reason = "it is there already" if submission in drawn.submissions else "the draws were too many to keep"
+            reason = "the scores are no means of cases" if drawn.values is None else reason
+            msg = f"{submission} cannot join: {reason}"
+            raise ValueError(msg)
+        row = np.asarray(values, np.float64)[np.newaxis]
+        with_it = replace(
+            drawn,
+            submissions=(*drawn.submissions, submission),
+            competing=np.append(drawn.competing, np.True_),
+            full=np.append(drawn.full, mean_draws(row, CaseDraws.all_cases(self.cases), weight=drawn.weight)[:, 0]),
+            scores=np.concatenate([drawn.scores, mean_draws(row, self.draws, weight=drawn.weight)]),
+            values=np.concatenate([drawn.values, row]),
+        )
+        return replace(self, drawn=with_it, full_ranks=ranks_on_all(with_it), jackknife=None)
+
+    @cached_property
+    def groups(self) -> dict[str, int]:
+        """By team, the number of its group, from 1: those who cannot be told apart from the first of the group."""
+        found = enumerate(self.sets.groups(), start=1)
+        return {self.teams[at]: number for number, group in found for at in group}
+
+    @property
+    def p_first(self) -> dict[str, float]:
+        """By team, in which share of the draws nobody is better."""
+        return dict(zip(self.teams, self.ranks.p_first.tolist(), strict=True))
+
+    def p_top(self, k: int) -> dict[str, float]:
+        """By team, in which share of the draws fewer than k are better."""
+        return dict(zip(self.teams, self.ranks.p_top(k).tolist(), strict=True))
+
+    @property
+    def rank_sets(self) -> dict[str, tuple[int, int]]:
+        """By team, the best and the worst rank that the data do not exclude."""
+        pairs = zip(self.sets.low.tolist(), self.sets.high.tolist(), strict=True)
+        return dict(zip(self.teams, pairs, strict=True))
+
+    @property
+    def rank_intervals(self) -> dict[str, tuple[int, int]]:
+        """By team, the percentile interval of its ranks in the draws; see `RankDraws.interval`."""
+        low, high = self.ranks.interval(self.level)
+        return dict(zip(self.teams, zip(low.tolist(), high.tolist(), strict=True), strict=True))
+
+    @property
+    def p_better(self) -> dict[tuple[str, str], float]:
+        """By pair, how often the first is better than the second; draws in which they tie count one half."""
+        return {
+            (a, b): float(self.ranks.p_better[i, j])
+            for i, a in enumerate(self.teams)
+            for j, b in enumerate(self.teams)
+            if i != j
+        }
+
+    def score_interval(self, submission: str) -> tuple[float, float]:
+        """The bounds of the score of a submission."""
+        at = self.drawn.submissions.index(submission)
+        return float(self.intervals.low[at]), float(self.intervals.high[at])
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        agreement = self.ranks.agreement
+        return {
+            "level": self.level,
+            "replicates": self.drawn.scores.shape[1],
+            "seed": self.seed,
+            "redrawn": self.redrawn,
+            "teams": {
+                team: {
+                    "p_first": self.p_first[team],
+                    "rank_set": list(self.rank_sets[team]),
+                    "rank_interval": list(self.rank_intervals[team]),
+                    "group": self.groups[team],
+                    "ranks": {
+                        str(place): share
+                        for place, share in enumerate(self.ranks.frequency[at].tolist(), start=1)
+                        if share
+                    },
+                }
+                for at, team in enumerate(self.teams)
+            },
+            "kendall_tau": {
+                "mean": _number(agreement.mean),
+                "median": _number(agreement.quantile(0.5)),
+                "undefined": agreement.undefined,
+            },
+        }
+
+
+def with_uncertainty(board: Board, found: RankUncertainty) -> Board:
+    """The board with what is known of its scores and ranks in every row."""
+    return replace(board, rows=tuple(_bounded(row, found) for row in board.rows))
+
+
+def group_name(number: int) -> str:
+    """A, B, … Z, AA, AB …: the name of the first, second … group."""
+    name = ""
+    while number:
+        number, at = divmod(number - 1, len(_LETTERS))
+        name = _LETTERS[at] + name
+    return name
+
+
+def _bounded(row: BoardRow, found: RankUncertainty) -> BoardRow:
+    if row.submission not in found.drawn.submissions:
+        return row
+    low, high = found.score_interval(row.submission)
+    if np.isnan(low):
+        return row
+    row = replace(row, low=low, high=high, components=_components(row, found))
+    if row.submission not in found.teams:
+        return row
+    best, worst = found.rank_sets[row.submission]
+    return replace(
+        row,
+        rank_low=best,
+        rank_high=worst,
+        p_first=found.p_first[row.submission],
+        group=group_name(found.groups[row.submission]),
+    )
+
+
+def _components(row: BoardRow, found: RankUncertainty) -> tuple[Component, ...]:
+    at, parts = found.drawn.submissions.index(row.submission), []
+    for part in row.components:
+        if part.metric in found.drawn.components:
+            draws = found.drawn.components[part.metric][at : at + 1]
+            bounds = percentile_interval(draws, level=found.level)
+            parts.append(replace(part, low=float(bounds.low[0]), high=float(bounds.high[0])))
+        else:
+            parts.append(part)
+    return tuple(parts)
+
+
+def ranks_on_all(drawn: Drawn) -> Floats:
+    """The ranks of those who compete by their scores on all cases."""
+    full = drawn.full[drawn.competing].reshape(-1, 1)
+    return ranks_of(full, better=drawn.better, ties=drawn.ties, tolerance=drawn.tolerance)[:, 0]
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)

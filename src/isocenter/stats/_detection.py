@@ -1,0 +1,135 @@
+"""Confidence intervals of what is said of findings: AUROC, average precision, and the mean of both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isocenter.detections import Detections
+from isocenter.stats._bootstrap import Interval, LesionRows, Progress, bootstrap_ci, steps_of
+from isocenter.stats._delong import delong
+
+
+@dataclass(frozen=True, slots=True)
+class DetectionIntervals:
+    """What `detection_intervals` found.
+
+    Attributes
+    ----------
+    auroc, average_precision, score
+        Over all trained instances the mean, and the percentiles of its replicates.
+    delong
+        AUROC with DeLong's interval, if there is one instance, all weights are equal and each class has two cases; else
+        None.
+    level, replicates, seed, redrawn
+        How they were made; see `bootstrap_ci`.
+    """
+
+    auroc: Interval
+    average_precision: Interval
+    score: Interval
+    delong: Interval | None
+    level: float
+    replicates: int
+    seed: int
+    redrawn: int
+
+
+def detection_intervals(
+    instances: Sequence[Detections],
+    *,
+    replicates: int = 10_000,
+    level: float = 0.95,
+    seed: int = 0,
+    strata: Literal["truth"] | None = None,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> DetectionIntervals:
+    """Intervals for the mean over the trained instances of one algorithm.
+
+    The instances share their draws of cases: what is drawn again and again is the cohort, not the training.
+
+    Parameters
+    ----------
+    strata
+        "truth": every replicate has as many positive cases as the cohort.
+    """
+    if not instances:
+        msg = "there are no findings to draw replicates of"
+        raise ValueError(msg)
+    samples, redrawn = np.zeros((replicates, 2)), 0
+    for number, found in enumerate(instances):
+
+        def moved(done: int, total: int, *, before: int = number) -> None:
+            if progress is not None:
+                progress((before * total + done) // len(instances), total)
+
+        result = bootstrap_ci(
+            found.truth,
+            found.likelihood,
+            lesions=LesionRows(found.case, found.is_lesion, found.confidence),
+            weight=found.weight,
+            strata=found.truth if strata == "truth" else None,
+            replicates=replicates,
+            level=level,
+            seed=seed,
+            workers=workers,
+            progress=moved,
+        )
+        samples += result.samples
+        redrawn = result.redrawn  # the same for all: they share the draws
+    samples /= len(instances)
+
+    def interval(metric: str, drawn: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Interval:
+        value = float(np.mean([getattr(found, metric) for found in instances]))
+        low, high = np.percentile(drawn, [50 * (1 - level), 50 * (1 + level)])
+        return Interval(value, float(low), float(high))
+
+    alone = instances[0] if len(instances) == 1 and np.ptp(instances[0].weight) == 0 else None
+    return DetectionIntervals(
+        auroc=interval("auroc", samples[:, 0]),
+        average_precision=interval("average_precision", samples[:, 1]),
+        score=interval("detection_score", samples.mean(axis=1)),
+        delong=None if alone is None else _by_delong(alone, level),
+        level=level,
+        replicates=replicates,
+        seed=seed,
+        redrawn=redrawn,
+    )
+
+
+def _by_delong(found: Detections, level: float) -> Interval | None:
+    """DeLong's interval; None where one class has a single case, and there is no variance."""
+    area = delong(found.truth, found.likelihood)
+    low, high = area.interval(level)
+    return None if np.isnan(low) else Interval(area.auroc, low, high)
+
+
+def detection_draws(found: Detections, by_case: NDArray[np.unsignedinteger[Any]]) -> NDArray[np.float64]:
+    """AUROC and average precision in given draws of the cases.
+
+    Parameters
+    ----------
+    by_case
+        Cases × draws, the cases in the order of the findings: how often each is in each draw.
+
+    Returns
+    -------
+    array
+        Draws × 2. A draw without an ill patient, a healthy one or a lesion defines neither: that is an error.
+    """
+    from isocenter.stats._bootstrap_kernels import replicate_counts
+
+    if by_case.ndim != 2 or len(by_case) != len(found.cases):
+        msg = f"draws of {len(found.cases)} cases are expected, not an array of shape {by_case.shape}"
+        raise ValueError(msg)
+    rows = LesionRows(found.case, found.is_lesion, found.confidence)
+    samples = np.empty((by_case.shape[1], 2))
+    if replicate_counts(by_case, *steps_of(found.truth, found.likelihood, found.weight, rows), samples) < len(samples):
+        msg = "a draw has no positive case, no negative one or no lesion: it defines no score"
+        raise ValueError(msg)
+    return samples

@@ -1,0 +1,149 @@
+"""Scores of the same cases, and their differences: what every paired test begins with.
+
+Scores with two decimals differ by 0.07 in one case and by 0.07000000000000006 in the next. Tests of ranks would break
+a tie there, so differences are rounded to the decimals that the scores have a right to before anything else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Better = Literal["higher", "lower"]
+Alternative = Literal["better", "worse", "two-sided"]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+ALTERNATIVES: tuple[Alternative, ...] = ("better", "worse", "two-sided")
+
+# A float has some 15 digits: more decimals cannot be asked of it, and numbers of that size have none.
+_MOST_DECIMALS = 15
+_MOST_UNITS = 1e15
+# Squares and sums of such scores are still numbers; larger ones are nobody's scores.
+_LARGEST = 1e150
+_NAMED = 5
+
+
+def differences(a: ArrayLike, b: ArrayLike, *, better: Better, decimals: int | None) -> Floats:
+    """How much better a is than b, case by case: a − b if higher is better, b − a if lower is.
+
+    With `decimals`, in whole units of the last decimal. What lies half-way between two units, but for rounding noise of
+    a millionth, goes to the even one, so that noise decides nothing and a and b can change places.
+    """
+    scores = checked_scores({"a": a, "b": b})
+    return oriented(scores["a"], scores["b"], better=better, decimals=decimals)
+
+
+def oriented(a: Floats, b: Floats, *, better: Better, decimals: int | None) -> Floats:
+    """The `differences` of scores that were checked; b may be many rows of them."""
+    check_reading(better, decimals)
+    d = a - b if better == "higher" else b - a
+    if decimals is None:
+        return d
+    units = d * 10.0**decimals
+    if not (np.abs(units) < _MOST_UNITS).all():
+        msg = f"a difference of {np.abs(d).max():g} is too large to be rounded to {decimals} decimals"
+        raise ValueError(msg)
+    return np.rint(np.round(units, 6))
+
+
+def check_reading(better: object, decimals: object) -> None:
+    """Complain about a direction that is none, and about decimals that a float does not have."""
+    one_of("better", better, ("higher", "lower"))
+    if decimals is not None and (type(decimals) is not int or not 0 <= decimals <= _MOST_DECIMALS):
+        msg = f"decimals are a whole number from 0 to {_MOST_DECIMALS}, or None; not {decimals!r}"
+        raise ValueError(msg)
+
+
+def in_their_unit(d: Floats, decimals: int | None) -> Floats:
+    """Differences in the unit of the scores again."""
+    return d if decimals is None else d / 10.0**decimals
+
+
+def checked_scores(scores: Mapping[str, ArrayLike]) -> dict[str, Floats]:
+    """One score per case of everyone, and at least one case; or all that is wrong."""
+    arrays = {name: np.asarray(values, dtype=np.float64) for name, values in scores.items()}
+    problems = [
+        f"{name} is an array of shape {array.shape}, not one score per case"
+        for name, array in arrays.items()
+        if array.ndim != 1
+    ]
+    lengths = {name: array.size for name, array in arrays.items() if array.ndim == 1}
+    if len(set(lengths.values())) > 1:
+        found = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        problems.append(f"the numbers of cases differ: {found}")
+    if 0 in lengths.values():
+        problems.append("there are no cases")
+    for name, array in arrays.items():
+        wrong = np.flatnonzero(~(np.abs(array) < _LARGEST)) if array.ndim == 1 else ()
+        if len(wrong):
+            found = ", ".join(f"{position} ({array[position]})" for position in wrong[:_NAMED])
+            more = f" and {len(wrong) - _NAMED} more" if len(wrong) > _NAMED else ""
+            problems.append(f"{name} has no score in cases {found}{more}, counting from 0")
+    if problems:
+        msg = "scores cannot be compared: " + "; ".join(problems)
+        raise ValueError(msg)
+    return arrays
+
+
+def multiplicities(weight: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[np.number]:
+    """How often each case is there: whole numbers from 0, and at least one case in each row."""
+    if weight is None:
+        return np.ones(shape, dtype=np.int64)
+    w = np.asarray(weight)
+    if w.shape[-1:] != shape[-1:] or w.ndim != len(shape):
+        msg = f"weights must be one per case: {shape[-1]} of them, not an array of shape {w.shape}"
+        raise ValueError(msg)
+    if w.dtype.kind not in "iu" or (w.size and w.min() < 0):
+        found = f"{w.dtype} from {w.min()}" if w.size else str(w.dtype)
+        msg = f"weights say how often a case is there, in whole numbers from 0; found {found}"
+        raise ValueError(msg)
+    if not w.any(axis=-1).all():
+        row = f" in row {int(np.argmin(w.any(axis=-1)))}" if w.ndim > 1 else ""
+        msg = f"all weights are 0{row}: there are no cases"
+        raise ValueError(msg)
+    return w
+
+
+def numbered(cluster: Iterable[Hashable], cases: int) -> Ints:
+    """The cluster of each case as a number, from 0 in the order of their appearance."""
+    labels = list(cluster)
+    if len(labels) != cases:
+        msg = f"clusters must be one label per case: {cases} of them, not {len(labels)}"
+        raise ValueError(msg)
+    if lost := [position for position, label in enumerate(labels) if _is_lost(label)]:
+        found = ", ".join(map(str, lost[:_NAMED])) + (" …" if len(lost) > _NAMED else "")
+        msg = f"every case belongs to a cluster, but those at {found} (counting from 0) have no label"
+        raise ValueError(msg)
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
+
+
+def _is_lost(label: Hashable) -> bool:
+    return label is None or (isinstance(label, float | np.floating) and bool(np.isnan(label)))
+
+
+def one_of(what: str, given: object, allowed: Iterable[object]) -> None:
+    """Complain about a word that is not one of those known."""
+    known = list(allowed)
+    if given not in known:
+        msg = f"{what} is one of {', '.join(map(repr, known))}; not {given!r}"
+        raise ValueError(msg)
+
+
+def chances_of_sums(parts: Ints) -> Floats:
+    """How probable each sum is, from 0 on, if every part is in it or not with probability ½; exact but for rounding.
+
+    The sums of the parts seen so far are shifted by the next one: n parts that sum to S need n·S steps, not 2ⁿ.
+    """
+    chance = np.zeros(int(parts.sum()) + 1)
+    chance[0], reached = 1.0, 1
+    for part in np.sort(parts).tolist():
+        seen = chance[:reached] / 2
+        chance[:reached] = seen
+        chance[part : part + reached] += seen
+        reached += part
+    return chance
