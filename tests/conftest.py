@@ -9,10 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from isocenter.volumes import Grid, Volume, write
 
 GOLDEN = Path(__file__).parent / "golden"
+
+settings.register_profile("house", deadline=None)  # no test is about time
+settings.load_profile("house")
 GRID = Grid((12, 10, 8), spacing=(1.0, 1.0, 3.0), origin=(-20.0, 5.0, 100.0))
 
 

@@ -22,9 +22,18 @@ from isocenter.ranking import (
     Drawable,
     FixedValue,
     MeanThenRank,
+    NormalisedSum,
     Participation,
+    Penalty,
+    QuantileThenRank,
+    RankThenMean,
+    RankUncertainty,
     Role,
     Rule,
+    TestThenRank,
+    TrimmedMeanThenRank,
+    WeightedRanks,
+    WorstObserved,
     WorstPossible,
     as_shown,
     bootstrap_ranks,
@@ -46,6 +55,7 @@ __all__ = [
     "findings_by_team",
     "means_in_brackets",
     "rank",
+    "roles_of",
     "with_uncertainty",
 ]
 
@@ -154,11 +164,19 @@ def rank(
             msg = f"there are no scores of the {role} {', '.join(unknown)}"
             raise ValueError(msg)
     rule, rules = which.boards[name], which.participation
+    _refuse_names(scores)
+    for option, positions in (("chosen", chosen or {}), ("void", void or {}), ("moments", moments or {})):
+        if unknown := sorted(set(positions) - set(scores)):
+            msg = f"{option} is said of {', '.join(unknown)}, of whom there are no scores"
+            raise ValueError(msg)
     counted = counting_scores(which, scores, board=name, chosen=chosen, moments=moments, void=void)
     if counted.is_empty():
         return Board(name=name, metric=rule.metric, rule=str(rule), rows=())
-    ranked = rule.rank(counted, name=name, roles=_roles(rules, counted, organisers, benchmarks))
-    if rules.ladder is not None or rules.decimals is not None:
+    ranked = rule.rank(counted, name=name, roles=roles_of(rules, counted, organisers, benchmarks))
+    if rules.discreet:
+        if not isinstance(rule, MeanThenRank | QuantileThenRank | TrimmedMeanThenRank | DetectThenRank):
+            msg = f"scores of ranks cannot be shown rounded, or on a ladder ({rule})"
+            raise ValueError(msg)
         seen = _on_the_ladder(which, scores, rule, moments=moments or {}, void=void or {})
         ranked = as_shown(ranked, rule, shown=seen, decimals=rules.decimals)
     if rules.organisers == "ranked":
@@ -167,6 +185,8 @@ def rank(
     hidden = tuple(row for row in ranked.rows if not rules.lists(row.role))
     shown = tuple(row for row in ranked.rows if rules.lists(row.role))
     secret = {row.submission for row in (*ranked.unlisted, *hidden)}
+    secret |= {team for team in organisers if rules.organisers == "unlisted"}
+    known = {*scores, *counted["submission"].unique(), *secret}
     notes = tuple(
         f"{team}: {len(tables)} submissions, of which the quota admits {count}; {which_ones} do not count"
         for team, tables in scores.items()
@@ -174,7 +194,16 @@ def rank(
         if (count := len(_admitted(tables, rules, (moments or {}).get(team)))) < len(tables)
         for which_ones in ["later ones" if rules.per == "phase" else "the others"]
     )
-    return replace(ranked, rows=shown, unlisted=(*ranked.unlisted, *hidden), notes=(*ranked.notes, *notes))
+    # Who competes on other boards only may be named, who is disqualified or of the organisers may not.
+    unnamed = secret - {row.submission for row in ranked.unlisted if row.role == "team" and not row.disqualified}
+    said = tuple(note for note in (*ranked.notes, *notes) if _about(note, known) not in unnamed)
+    return replace(ranked, rows=shown, unlisted=(*ranked.unlisted, *hidden), notes=said)
+
+
+def _about(note: str, names: Collection[str]) -> str:
+    """Whom a note begins with; "" if with nobody. Of two names the longer one is meant."""
+    found = [name for name in names if note.startswith((f"{name}:", f"{name} "))]
+    return max(found, key=len, default="")
 
 
 def counting_scores(
@@ -192,6 +221,9 @@ def counting_scores(
     """
     which = load_challenge(challenge) if isinstance(challenge, str) else challenge
     rule, rules = which.boards[board or next(iter(which.boards))], which.participation
+    if rules.ladder is not None and rules.counts in ("all", "chosen"):
+        msg = f"a ladder decides which submission is shown; it cannot be that {rules.counts!r} counts"
+        raise ValueError(msg)
     found = []
     for team, given in scores.items():
         tables = [_of(table, team) for table in ([given] if isinstance(given, pl.DataFrame) else given)]
@@ -206,6 +238,8 @@ def counting_scores(
         if rules.ladder is not None:
             found.append(tables[admitted[climb([tables[at] for at in admitted], rule, rules.ladder)[0]]])
             continue
+        if rules.counts == "best" and len(admitted) > 1:
+            _refuse_relative(rule)
         boards = [rule.rank(tables[at]) for at in admitted] if rules.counts == "best" else []
         values = [board[team].score for board in boards] or [None] * len(admitted)
         wish = (chosen or {}).get(team)
@@ -246,12 +280,30 @@ def _on_the_ladder(
     return shown
 
 
+def _refuse_relative(rule: Rule) -> None:
+    """A score that depends on who else takes part does not tell which of a team's own is best."""
+    relative = isinstance(rule, RankThenMean | WeightedRanks | TestThenRank | NormalisedSum)
+    if relative or isinstance(getattr(rule, "missing", None), WorstObserved | Penalty):
+        msg = f"which submission is the best cannot be said by a score that depends on the other teams ({rule})"
+        raise ValueError(msg)
+
+
 def _team(submission: str, names: Collection[str]) -> bool:
     """Whether a row is of one of these teams, also where each of its submissions has a row."""
-    return submission in names or submission.rpartition(" #")[0] in names
+    team, _, number = submission.rpartition(" #")
+    return submission in names or (number.isdecimal() and team in names)
 
 
-def _roles(
+def _refuse_names(scores: Mapping[str, object]) -> None:
+    """Where all submissions have rows, they are called "team #1"; nobody else may be called so."""
+    for name in scores:
+        team, _, number = name.rpartition(" #")
+        if number.isdecimal() and team in scores:
+            msg = f"a team cannot be called {name!r}: so is a submission of {team!r}"
+            raise ValueError(msg)
+
+
+def roles_of(
     rules: Participation, counted: pl.DataFrame, organisers: Collection[str], benchmarks: Collection[str]
 ) -> dict[str, Role]:
     """What each row takes part as, when ranks are given."""
@@ -284,42 +336,47 @@ def with_uncertainty(
     replicates: int = 10_000,
     level: float = 0.95,
     seed: int = 0,
+    strata: Mapping[str, object] | None = None,
     organisers: Collection[str] = (),
     benchmarks: Collection[str] = (),
     progress: Callable[[int, int], None] | None = None,
-) -> Board:
-    """A board that says what it does not know, by drawing cases with replacement: see `bootstrap_ranks`.
+) -> tuple[Board, RankUncertainty | None]:
+    """A board that says what it does not know, by drawing cases with replacement, and all that was found.
 
     Each row gets the interval of its score, the ranks that the data do not exclude, how often nobody is better, and the
-    group of those that cannot be told apart. A rule that knows no uncertainty gives the board back as it is, as does
-    one that nobody is ranked by; if the rest cannot be known, a note says why.
+    group of those that cannot be told apart; see `bootstrap_ranks`. The board comes back as it is, with None, if its
+    rule knows no uncertainty, if nobody is ranked, and if it gives little away. If the rest cannot be known, a note
+    says why.
 
     Parameters
     ----------
     board, scores
         What `rank` gave, and the table with a `submission` column that it was made of.
+    strata
+        A label for every case; each stratum keeps its size in every draw.
     organisers, benchmarks
         As for `rank`.
     """
     which = load_challenge(challenge) if isinstance(challenge, str) else challenge
     rule = which.boards[board.name]
     if not isinstance(rule, Drawable) or not any(row.rank is not None for row in board.rows):
-        return board
-    if which.participation.ladder is not None or which.participation.decimals is not None:
-        return board  # an interval would say what the board keeps to itself
-    roles = _roles(which.participation, scores, organisers, benchmarks)
+        return board, None
+    if which.participation.discreet:
+        return board, None  # an interval would say what the board keeps to itself
+    roles = roles_of(which.participation, scores, organisers, benchmarks)
     try:
         found = bootstrap_ranks(
-            scores, rule, replicates=replicates, seed=seed, level=level, roles=roles, progress=progress
+            scores, rule, replicates=replicates, seed=seed, level=level, strata=strata, roles=roles, progress=progress
         )
-        bounded = mark_uncertainty(board, found)
+        marked = mark_uncertainty(board, found)
     except ValueError as error:
-        return replace(board, notes=(*board.notes, f"How sure the ranks are is not known: {error}"))
-    drawn = f"{replicates:,} draws of the cases with replacement, seed {seed}"
-    note = f"Intervals and rank sets: {100 * level:g} %, {drawn}"
+        return replace(board, notes=(*board.notes, f"How sure the ranks are is not known: {error}")), None
+    note = (
+        f"Intervals and rank sets: {100 * level:g} %, {replicates:,} draws of the cases with replacement, seed {seed}"
+    )
     again = f"; {found.redrawn:,} draws defined no score and were made again" if found.redrawn else ""
     reason = f"; {found.sets.reason}" if found.sets.reason else ""
-    return replace(bounded, notes=(*board.notes, f"{note}{again}{reason}."))
+    return replace(marked, notes=(*board.notes, f"{note}{again}{reason}.")), found
 
 
 def findings_by_team(challenge: str | Challenge, board: Board, scores: pl.DataFrame) -> dict[str, list[Detections]]:
@@ -349,6 +406,8 @@ def means_in_brackets(challenge: str | Challenge, scores: pl.DataFrame) -> dict[
         By metric of a board that ranks means, then by submission; submissions without such a mean are left out.
     """
     which = load_challenge(challenge) if isinstance(challenge, str) else challenge
+    if which.participation.discreet:
+        return {}
     weights = dict(scores.filter(pl.col("case") != "").select("case", "weight").unique().sort("case").iter_rows())
     found: dict[str, dict[str, str]] = {}
     for rule in which.boards.values():

@@ -26,6 +26,9 @@ DVH = {
 }
 
 
+PICKED = "The winner was picked on these very scores, which the tests do not know: p is too small.\n"
+
+
 def run(*arguments: object) -> Result:
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
@@ -117,7 +120,7 @@ def test_who_stands_beside_or_is_not_ranked_is_in_no_test(dice: list[str], tmp_p
     assert beside.exit_code == 1
     assert "a comparison needs two teams that compete by dice; only beta does" in beside.output
     result = run("compare", "hecktor2020", *dice, "--benchmark", "alpha", "--json")
-    assert result.stderr == ""
+    assert result.stderr == PICKED
     data = json.loads(result.stdout)
     assert [(row["a"], row["b"]) for row in data["tests"][0]["rows"]] == [("beta", "gamma")]
     rows = [Row("pt_1", "", "dose_error", None), Row("pt_1", "", "missing", 1.0)]
@@ -164,7 +167,7 @@ def test_what_came_after_the_phase_closed_is_not_tested(dice: list[str], tmp_pat
     late = dice[1].replace("beta=", "alpha@2999-01-01T00:00:00Z=")
     early = dice[0].replace("alpha=", "alpha@2020-09-05T00:00:00Z=")
     result = run("compare", edition, early, late, *dice[1:], "--phase", "test", "--json")
-    assert result.stderr == "alpha: the submission of 2999-01-01T00:00:00+00:00 is not of the phase test.\n"
+    assert result.stderr == f"alpha: the submission of 2999-01-01T00:00:00+00:00 is not of the phase test.\n{PICKED}"
     assert json.loads(result.stdout)["tests"][0]["rows"][0]["a"] == "alpha"
 
 

@@ -91,6 +91,18 @@ def test_a_board_has_intervals_that_depend_on_the_seed_alone(scored: Path, tmp_p
     assert "Kander is disqualified: 1 missing" in plain.output
 
 
+def test_details_tell_who_beats_whom(scored: Path, tmp_path: Path) -> None:
+    tables = [f"{team}={scored / team}.parquet" for team in ("Limmat", "Ticino")]
+    details = tmp_path / "details.json"
+    run("rank", "picai2022", *tables, "--organiser", "Ticino", "--replicates", 300, "--details", details)
+    assert json.loads(details.read_text())["p_better"] == {"Limmat": {}}
+    run("rank", "picai2022", *tables, "--replicates", 300, "--details", details)
+    known = json.loads(details.read_text())
+    assert known["p_better"]["Limmat"]["Ticino"] + known["p_better"]["Ticino"]["Limmat"] == pytest.approx(1)
+    assert sum(known["teams"]["Limmat"]["ranks"].values()) == pytest.approx(1)
+    assert known["kendall_tau"]["undefined"] == 0
+
+
 def test_a_page_of_findings_has_the_curves_and_the_intervals(scored: Path, tmp_path: Path) -> None:
     page = tmp_path / "board.html"
     run("rank", "picai2022", f"Limmat={scored}/Limmat.parquet", "--replicates", 100, "--html", page)

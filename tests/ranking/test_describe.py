@@ -514,11 +514,11 @@ def test_the_pseudo_code_of_weighted_ranks() -> None:
         "for each submission s: v[described_time, s] = described_time of s, measured elsewhere",
         "if v[described_time, s] ≥ 60: s does not compete",
         "for each metric m of (dose_error ↓, dvh_error ↓, described_time ↓):",
-        "    for each competing s, by v[m, s] (equal within 1e-09 × the largest):",
+        "    for each competing s, by v[m, s] (equal within 1e-09 × the larger):",
         "        r[m, s] = 1 + #{t: t better than s} + #{t ≠ s: t equal to s} / 2",
         "for each competing s:",
         "    score[s] = (r[dose_error, s] + r[dvh_error, s] + 2 · r[described_time, s]) / 4",
-        "for each submission s, by score (lower is better, equal within 1e-09 × the largest), "
+        "for each submission s, by score (lower is better, equal within 1e-09 × the larger), "
         "then by v[described_time, s] ↓:",
         "    rank[s] = 1 + #{t: t better than s} + #{t ≠ s: t equal to s} / 2",
     ]

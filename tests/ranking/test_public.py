@@ -60,7 +60,21 @@ def test_such_boards_have_no_interval_that_would_tell() -> None:
     challenge = hecktor(decimals=2)
     tables = {"a": FIRST, "b": BETTER}
     board = isocenter.rank(challenge, tables)
-    assert with_uncertainty(challenge, board, counting_scores(challenge, tables)) == board
+    assert with_uncertainty(challenge, board, counting_scores(challenge, tables)) == (board, None)
+
+
+def test_nor_anything_else_that_would() -> None:
+    from isocenter.doors import means_in_brackets
+    from isocenter.report import leaderboard_page
+
+    challenge = hecktor(decimals=1)
+    tables = {"a": FIRST, "b": BETTER}
+    board, counted = isocenter.rank(challenge, tables), counting_scores(challenge, tables)
+    assert means_in_brackets(challenge, counted) == {}
+    page = leaderboard_page("t", board, counted, discreet=True)
+    assert "c00" not in page
+    assert "0.78" not in page
+    assert "0.78" in leaderboard_page("t", board, counted)
 
 
 def test_a_ladder_needs_a_mean_of_cases() -> None:

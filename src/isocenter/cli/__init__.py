@@ -21,13 +21,16 @@ from isocenter.cli import (
     _check,
     _compare,
     _convert,
+    _criteria,
     _demo,
     _dvh,
     _edition,
     _ensemble,
     _findings,
+    _mrmc,
     _multiverse,
     _plan_cases,
+    _power,
     _prepare,
     _progress,
     _rank,
@@ -84,6 +87,7 @@ app.command("score")(_score.score)
 app.command("rank")(_rank.rank)
 app.command("verify")(_verify.verify)
 app.command("compare")(_compare.compare)
+app.command("criteria")(_criteria.criteria)
 app.command("multiverse")(_multiverse.multiverse)
 app.command("plan-cases")(_plan_cases.plan_cases)
 app.command("progress")(_progress.progress)
@@ -93,6 +97,8 @@ app.command("ensemble")(_ensemble.ensemble)
 app.command("agreement")(_agreement.agreement)
 app.command("findings")(_findings.findings)
 app.command("reads")(_reads.reads)
+app.command("mrmc")(_mrmc.mrmc)
+app.command("power")(_power.power)
 app.command("init")(_edition.init)
 app.command("validate")(_edition.validate)
 app.command("challenges")(_edition.challenges)

@@ -96,7 +96,10 @@ def compare(
             typer.echo("\nParts were taken for independent, and there is no t test here that does not: --over cases.")
         if out is not None:
             typer.echo(f"Written to {out}")
-    for remark in (*opened.remarks, *_left_out(opened, values)):
+    picked = []
+    if family == "winner-vs-rest":
+        picked.append("The winner was picked on these very scores, which the tests do not know: p is too small.")
+    for remark in (*opened.remarks, *_left_out(opened, values), *picked):
         typer.echo(remark, err=True)
 
 

@@ -110,7 +110,7 @@ def _play(
         board = isocenter.rank(challenge, tables, board=name, organisers=of["organiser"], benchmarks=of["benchmark"])
         counted = counting_scores(challenge, tables, board=name)
         suffix = f"-{name}" if boards else ""
-        board = with_uncertainty(
+        board, _ = with_uncertainty(
             challenge, board, counted, seed=seed, organisers=of["organiser"], benchmarks=of["benchmark"]
         )
         figures = figures or _figures(challenge, cohort, board, counted)

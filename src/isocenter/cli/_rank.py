@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from datetime import datetime
 from pathlib import Path
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from isocenter.cli._arguments import Setting
     from isocenter.evaluation import Challenge
+    from isocenter.ranking import Board, RankUncertainty
 
 
 def rank(
@@ -35,6 +37,12 @@ def rank(
     *,
     out: Annotated[Path | None, typer.Option(help="Also write the board as JSON.")] = None,
     html: Annotated[Path | None, typer.Option(help="Also write it as a self-contained HTML page.")] = None,
+    details: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write all that is known of the ranks (JSON): how often each, who beats whom, Kendall's tau."
+        ),
+    ] = None,
     receipt: Annotated[
         Path | None,
         typer.Option(help="Also write what `isocenter verify` needs to make the board again (JSON)."),
@@ -55,7 +63,9 @@ def rank(
     phase: Phase = None,
     replicates: Annotated[
         int,
-        typer.Option(min=0, help="How often cases are drawn for intervals, rank sets and chances; 0: not at all."),
+        typer.Option(
+            min=0, max=10_000_000, help="How often cases are drawn for intervals, rank sets and chances; 0: not at all."
+        ),
     ] = 10_000,
     level: Annotated[float, typer.Option(min=0.5, max=0.999, help="The coverage of the intervals.")] = 0.95,
     seed: Annotated[int, typer.Option(min=0, help="Of the draws.")] = 0,
@@ -71,17 +81,26 @@ def rank(
              oncoseg=oncoseg.parquet --out board.json
     """
     import isocenter
-    from isocenter import atomic, report
-    from isocenter.doors import counting_scores, findings_by_team, means_in_brackets, with_uncertainty
+    from isocenter.doors import counting_scores, means_in_brackets, with_uncertainty
 
     chosen_setting = setting(challenge, phase=phase)
     which = chosen_setting.challenge
     tables, moments = _dated(tables)
-    _refuse_to_overwrite(tables, {"--out": (out, ".json"), "--html": (html, ".html"), "--receipt": (receipt, ".json")})
+    tables, outside = _inside(chosen_setting, tables, moments)
+    _refuse_to_overwrite(
+        tables,
+        {
+            "--out": (out, ".json"),
+            "--html": (html, ".html"),
+            "--receipt": (receipt, ".json"),
+            "--details": (details, ".json"),
+        },
+    )
     by_team, record, remarks = _read(tables, challenge=which.name)
     wishes = _chosen(chosen or [], tables)
     lost = _positions("--void", void or [], tables)
-    remarks += _outside(chosen_setting, by_team, moments, lost)
+    remarks += outside
+    _refuse_other_cohorts(chosen_setting, by_team)
     if which.participation.per != "phase" and any(
         len(given) > 1 and team not in moments for team, given in by_team.items()
     ):
@@ -121,10 +140,11 @@ def rank(
             void=lost,
         )
         counted = counting_scores(which, by_team, board=board, chosen=wishes, moments=moments, void=lost)
-        if replicates:
+        found = None
+        if replicates and not which.participation.discreet:
             with progress() as start:
                 move = start("drawing cases")
-                result = with_uncertainty(
+                result, found = with_uncertainty(
                     which,
                     result,
                     counted,
@@ -139,19 +159,14 @@ def rank(
         for text in (*remarks, str(error)):
             typer.echo(text, err=True)
         raise typer.Exit(1) from None
-    if out is not None:
-        atomic.write_text(result.to_json(), out)
-    if html is not None:
-        figures = report.detection_figures(findings_by_team(which, result, counted))
-        page = report.leaderboard_page(which.title, result, counted, figures=figures, record=record)
-        atomic.write_text(page, html)
+    _write(which, result, counted, found, record, out=out, details=details, html=html)
     write_receipt(begun, result, receipt)
     if as_json:
         typer.echo(result.to_json(), nl=False)
     else:
-        means = means_in_brackets(which, counted)
+        means = means_in_brackets(which, counted) if _ranks_means(which, result) else {}
         show_board(result, title=which.title, means=means)
-        for path in (out, html, receipt):
+        for path in (out, html, details, receipt):
             if path is not None:
                 typer.echo(f"Written to {path}")
     # For the organisers only: these do not belong on a board.
@@ -164,30 +179,72 @@ def rank(
         typer.echo(remark, err=True)
 
 
-def _outside(
-    which: Setting,
-    by_team: dict[str, list[pl.DataFrame]],
-    moments: dict[str, list[datetime]],
-    void: dict[str, list[int]],
-) -> list[str]:
-    """Leave out what was submitted while the phase was not open; tables of another cohort end it all."""
+def _write(
+    which: Challenge,
+    board: Board,
+    counted: pl.DataFrame,
+    found: RankUncertainty | None,
+    record: dict[str, Any],
+    *,
+    out: Path | None,
+    details: Path | None,
+    html: Path | None,
+) -> None:
+    """Write what was asked for."""
+    from isocenter import atomic, report
+    from isocenter.doors import findings_by_team
+
+    if out is not None:
+        atomic.write_text(board.to_json(), out)
+    if details is not None:
+        known = found.to_dict({row.submission for row in board.rows}) if found else {}
+        atomic.write_text(json.dumps(known, indent=2, ensure_ascii=False) + "\n", details)
+    if html is not None:
+        figures = report.detection_figures(findings_by_team(which, board, counted))
+        discreet = which.participation.discreet
+        page = report.leaderboard_page(which.title, board, counted, figures=figures, record=record, discreet=discreet)
+        atomic.write_text(page, html)
+
+
+def _ranks_means(challenge: Challenge, board: Board) -> bool:
+    """Whether means of cases belong beside the scores: those of a median board are of another kind."""
+    from isocenter.ranking import MeanThenRank, WeightedRanks
+
+    return isinstance(challenge.boards[board.name], MeanThenRank | WeightedRanks)
+
+
+def _inside(which: Setting, tables: list[str], moments: dict[str, list[datetime]]) -> tuple[list[str], list[str]]:
+    """The tables that were submitted while the phase was open, their moments with them, and a remark on the others."""
     if which.phase is None:
-        return []
-    sizes = {team: {_cases(table) for table in tables} for team, tables in by_team.items()}
-    expected = which.phase.cases
-    if wrong := [team for team, found in sizes.items() if expected is not None and found != {expected}]:
-        counted = " and ".join(map(str, sorted(sizes[wrong[0]])))
-        typer.echo(f"The phase {which.phase.name} has {expected} cases, the tables of {wrong[0]} {counted}.", err=True)
-        raise typer.Exit(1)
-    remarks = []
-    for team, times in moments.items():
-        for at, moment in enumerate(times):
+        return tables, []
+    kept, remarks, seen = [], [], dict.fromkeys(moments, 0)
+    inside: dict[str, list[datetime]] = {}
+    for argument in tables:
+        team = argument.partition("=")[0]
+        if team in moments:
+            moment = moments[team][seen[team]]
+            seen[team] += 1
             if not which.phase.opens <= moment < which.phase.closes:
-                void.setdefault(team, []).append(at)
                 remarks.append(
                     f"{team}: the submission of {moment.isoformat()} is not of the phase {which.phase.name}."
                 )
-    return remarks
+                continue
+            inside.setdefault(team, []).append(moment)
+        kept.append(argument)
+    moments.clear()
+    moments.update(inside)
+    return kept, remarks
+
+
+def _refuse_other_cohorts(which: Setting, by_team: dict[str, list[pl.DataFrame]]) -> None:
+    """Tables of another cohort than the phase's are of another phase."""
+    expected = which.phase.cases if which.phase else None
+    sizes = {team: {_cases(table) for table in tables} for team, tables in by_team.items()}
+    if wrong := [team for team, found in sizes.items() if expected is not None and found != {expected}]:
+        counted = " and ".join(map(str, sorted(sizes[wrong[0]])))
+        assert which.phase is not None
+        typer.echo(f"The phase {which.phase.name} has {expected} cases, the tables of {wrong[0]} {counted}.", err=True)
+        raise typer.Exit(1)
 
 
 def _cases(table: pl.DataFrame) -> int:
@@ -296,6 +353,7 @@ def _read(tables: list[str], *, challenge: str) -> tuple[dict[str, list[pl.DataF
     Tables of another challenge or cohort do not belong together at all.
     """
     from isocenter import scores
+    from isocenter.submissions import printable
 
     by_team: dict[str, list[pl.DataFrame]] = {}
     records: dict[str, dict[str, Any]] = {}
@@ -303,6 +361,9 @@ def _read(tables: list[str], *, challenge: str) -> tuple[dict[str, list[pl.DataF
         team, equals, path = argument.partition("=")
         if not (equals and team and path):
             msg = f"{argument!r} should be TEAM=TABLE, for example radlab=radlab.parquet"
+            raise typer.BadParameter(msg, param_hint="TEAM=TABLE")
+        if team != printable(team) or team != team.strip():
+            msg = f"{printable(team)!r} is no name: it has blanks at its ends, or signs that cannot be printed"
             raise typer.BadParameter(msg, param_hint="TEAM=TABLE")
         if not Path(path).is_file():
             msg = f"{team}: there is no table {path}; `isocenter score … --out {path}` writes one"

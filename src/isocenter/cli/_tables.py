@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from isocenter.cli._arguments import setting
-from isocenter.cli._rank import _dated, _outside, _read, _refuse_nonsense, _with_run_times
+from isocenter.cli._rank import _dated, _inside, _read, _refuse_nonsense, _refuse_other_cohorts, _with_run_times
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,14 +56,15 @@ def open_tables(
     run_times: Path | None = None,
 ) -> Tables:
     """Read the tables, and of every team take the submission that counts; what is wrong ends the command."""
-    from isocenter.doors import counting_scores
+    from isocenter.doors import counting_scores, roles_of
 
     in_force = setting(challenge, phase=phase)
     which = in_force.challenge
     plain, moments = _dated(list(arguments))
+    plain, outside = _inside(in_force, plain, moments)
     by_team, _, remarks = _read(plain, challenge=which.name)
-    void: dict[str, list[int]] = {}
-    remarks += _outside(in_force, by_team, moments, void)
+    remarks += outside
+    _refuse_other_cohorts(in_force, by_team)
     organisers, benchmarks = list(organiser or ()), list(benchmark or ())
     _refuse_nonsense(which, by_team, board=board, named={"--organiser": organisers, "--benchmark": benchmarks})
     if run_times is not None:
@@ -71,10 +72,10 @@ def open_tables(
         remarks += told
     name = board or next(iter(which.boards))
     try:
-        scores = counting_scores(which, by_team, board=name, moments=moments, void=void)
+        scores = counting_scores(which, by_team, board=name, moments=moments)
     except ValueError as error:
         give_up(str(error), remarks)
-    roles: dict[str, Role] = {**dict.fromkeys(organisers, "organiser"), **dict.fromkeys(benchmarks, "benchmark")}
+    roles = roles_of(which.participation, scores, organisers, benchmarks)
     return Tables(which, name, which.boards[name], scores, roles, remarks)
 
 

@@ -205,7 +205,7 @@ def _replay(
             counted = doors.counting_scores(challenge, by_team, **counting)
             with progress() as start:
                 move = start("drawing cases")
-                board = doors.with_uncertainty(
+                board, _ = doors.with_uncertainty(
                     challenge,
                     board,
                     counted,

@@ -169,7 +169,7 @@ class BoardRule(Table):
     )
     ties: BoardTies = Field(default=None, description="Which rank teams with equal scores get.")
     tolerance: Tolerance = Field(
-        default=None, description="How far apart equal scores may be, as a part of the largest one."
+        default=None, description="How far apart equal scores may be, as a part of the larger of two."
     )
     over: Over = Field(default=None, description='For the rule "mean": over what.')
     undefined: Undefined = Field(

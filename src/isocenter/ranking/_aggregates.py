@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -20,8 +21,11 @@ from isocenter.ranking._rules import place
 from isocenter.ranking._score_draws import quantile_draws, trimmed_mean_draws
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties
 
+# Cases on the thinner side of a quantile, from which on its draws are nearly normal.
+_FEWEST = 5
 
-class _OverCases:
+
+class _OverCases(ABC):
     """What these rules have in common: one number per case, sorted and not weighed."""
 
     __slots__ = ()
@@ -50,11 +54,16 @@ class _OverCases:
             msg = f"a {self._words()} of the cases that are left depends on which are; name another policy for them"
             raise ValueError(msg)  # noqa: TRY004 (a policy of another kind)
 
+    @abstractmethod
     def _words(self) -> str:
-        raise NotImplementedError
+        """What is taken over the cases."""
 
+    def _rough(self, cases: int) -> str:  # noqa: ARG002 (some rules are, with few cases)
+        return ""
+
+    @abstractmethod
     def _scores(self, values: Floats, draws: CaseDraws) -> Floats:
-        raise NotImplementedError
+        """It, in every draw, from submissions × cases."""
 
     def __str__(self) -> str:
         metric = catalogue.get(self.metric)
@@ -90,6 +99,7 @@ class _OverCases:
             better=better,
             ties=self.ties,
             tolerance=self.tolerance,
+            rough=self._rough(len(cohort.weights)),
         )
 
     def _read(self, scores: pl.DataFrame, roles: Mapping[str, Role] | None) -> tuple[Cohort, Floats]:
@@ -116,6 +126,10 @@ class QuantileThenRank(_OverCases):
     q: float = 0.5
     ties: Ties = "min"
     tolerance: float = 1e-9
+
+    def _rough(self, cases: int) -> str:
+        beyond = min(self.q, 1 - self.q) * cases
+        return "" if beyond >= _FEWEST else f"a {self._words()} of {cases} cases hangs on a few of them"
 
     def _words(self) -> str:
         return "median" if self.q == 0.5 else f"{self.q:g} quantile"

@@ -40,7 +40,7 @@ class RankThenMean:
     ties
         What equals get, in each case and at the end; it may decide who wins, so it has no default.
     tolerance
-        Values closer than this × the largest one of the case are equal.
+        Values closer than this × the larger of two are equal.
 
     Notes
     -----

@@ -132,13 +132,44 @@ class _Reader:
         }
         values = {submission: self._values(submission, table) for submission, table in tables.items()}
         cells = self._cells(weights, values)
-        teams = {submission: found for submission, found in values.items() if roles.get(submission, "team") == "team"}
+        strangers = self._strangers(tables, roles)
+        if strangers:
+            msg = f"{strangers[0]!r} is of no team, and has the case {strangers[1]!r}, which no team has; one cohort?"
+            raise ValueError(msg)
+        teams = {
+            submission: found
+            for submission, found in values.items()
+            if roles.get(submission, "team") == "team" and not self._lacks(found, tables[submission], cells)
+        }
         worst = _Worst(self.metric, self.missing, teams)
         entries = [
             self._entry(submission, table, values[submission], cells, worst, role=roles.get(submission, "team"))
             for submission, table in tables.items()
         ]
         return Cohort(weights, tuple(entries))
+
+    @staticmethod
+    def _strangers(tables: Mapping[str, pl.DataFrame], roles: Mapping[str, Role]) -> tuple[str, str] | None:
+        """Who is no team and brings a case that no team was asked for."""
+        of_teams = [set(table["case"]) for name, table in tables.items() if roles.get(name, "team") == "team"]
+        if not of_teams:
+            return None
+        known = set.union(*of_teams)
+        for name, table in tables.items():
+            if extra := sorted(set(table["case"]) - known):
+                return name, extra[0]
+        return None
+
+    def _lacks(
+        self, value: Mapping[Cell, float | None], table: pl.DataFrame, cells: Mapping[str, tuple[Cell, ...]]
+    ) -> bool:
+        """Whether a submission stands on other boards only, so that what it has here stands in for nothing."""
+        if self.undefined == "refuse":
+            return False
+        absent = set(table.filter(pl.col("metric").is_in(["missing", "failed"]))["case"])
+        return any(
+            cell in value and value[cell] is None for case in cells if case not in absent for cell in cells[case]
+        )
 
     def _values(self, submission: str, table: pl.DataFrame) -> dict[Cell, float | None]:
         """What the submission has for every cell."""

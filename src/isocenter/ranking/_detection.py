@@ -39,7 +39,7 @@ class DetectThenRank:
     ties
         What equal scores get; see `rank_values`.
     tolerance
-        Scores closer than this × the largest one are equal.
+        Scores closer than this × the larger of two are equal.
 
     Notes
     -----

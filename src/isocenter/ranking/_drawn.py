@@ -42,6 +42,11 @@ class Drawn:
         Of the cases in that mean; None if all alike.
     components
         By metric that the score is made of, submissions × draws.
+    metrics
+        Where the score is the weighted mean of ranks by several metrics: the weight of each, and what it gives in the
+        draws, or the ranks by it if they do not vary with the cases.
+    rough
+        Why a normal approximation says nothing of the score, where it does not; "" otherwise.
     """
 
     submissions: tuple[str, ...]
@@ -55,6 +60,8 @@ class Drawn:
     values: Floats | None = None
     weight: Floats | None = None
     components: Mapping[str, Floats] = field(default_factory=dict)
+    metrics: tuple[tuple[float, Drawn | Floats], ...] = ()
+    rough: str = ""
 
     def ranks(self) -> Floats:
         """Competing submissions × draws."""

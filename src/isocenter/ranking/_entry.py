@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -44,6 +45,11 @@ class Participation:
     per: Per = "phase"
     ladder: float | Literal["parameter-free"] | None = None
     decimals: int | None = None
+
+    @property
+    def discreet(self) -> bool:
+        """Whether a board gives little away: then nothing is shown that would tell more than its scores."""
+        return self.ladder is not None or self.decimals is not None
 
     def lists(self, role: Role) -> bool:
         """Whether a row in this role is shown at all."""
@@ -121,5 +127,11 @@ def counting(
     if counts == "last":
         return len(allowed) - 1
     sign = 1.0 if better == "higher" else -1.0
-    worth = [(score is not None, sign * score if score is not None else 0.0, i) for i, score in enumerate(allowed)]
-    return max(worth)[2]
+    at = 0
+    for i, score in enumerate(allowed):
+        before = allowed[at]
+        if before is None or (
+            score is not None and (sign * score >= sign * before or math.isclose(score, before, rel_tol=1e-9))
+        ):
+            at = i
+    return at

@@ -124,6 +124,7 @@ class NormalisedSum:
             better="higher",
             ties=self.ties,
             tolerance=self.tolerance,
+            rough="a sum that depends on the worst team has no rank sets",
         )
 
     def _stretched(self, part: Drawn, scores: Floats, competing: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Floats:

@@ -166,8 +166,8 @@ def plan_cases(
     20 000 draws of Z has a √n beyond which it is right; quantiles of these are the numbers of cases needed.
 
     What a pilot says of its leads is uncertain, and so is a plan. Five teams 0.05 apart, with an SD of 0.3 per case,
-    need 119 cases for 90 %. Half of 300 plans from pilots of 20 cases gave a number outside 34 to 458, from pilots of
-    200 cases outside 69 to 352; the best of the pilot was the true one in 62 and in 96 % of them.
+    need about 120 cases for 90 %. Half of 300 plans from pilots of 20 cases gave a number outside 34 to 458, from
+    pilots of 200 cases outside 69 to 352; the best of the pilot was the true one in 62 and in 96 % of them.
 
     References
     ----------

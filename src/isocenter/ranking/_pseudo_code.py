@@ -52,7 +52,7 @@ def pseudo_code(rule: Rule) -> str:
             x[s, i] = dice of s in i
             if s has no usable output for i: x[s, i] = 0
         score[s] = Σᵢ w[i] · x[s, i] / Σᵢ w[i]
-    for each submission s, by score (higher is better, equal within 1e-09 × the largest):
+    for each submission s, by score (higher is better, equal within 1e-09 × the larger):
         rank[s] = 1 + #{t: t better than s}
     """
     describe(rule)
@@ -81,7 +81,7 @@ def pseudo_code(rule: Rule) -> str:
 
 
 def _equal(tolerance: float) -> str:
-    return f"equal within {tolerance:g} × the largest"
+    return f"equal within {tolerance:g} × the larger"
 
 
 def _missing(policy: Missing, metrics: Sequence[str], cell: str = "x[s, i]") -> str:

@@ -17,8 +17,8 @@ from isocenter.ranking._ties import TIES_IN_WORDS, Ties
 def ranks_of(scores: ArrayLike, *, better: Literal["higher", "lower"], ties: Ties, tolerance: float = 1e-9) -> Floats:
     """Ranks from 1 (best) within each column of scores, submissions × draws, as `rank_values` gives them.
 
-    Values are equal when they differ by at most `tolerance` × the largest magnitude of their column; groups of equals
-    do not chain, see `rank_values`. All scores are finite.
+    Values are equal when they differ by at most `tolerance` × the larger magnitude of the two; groups of equals do not
+    chain, see `rank_values`. All scores are finite.
 
     Examples
     --------

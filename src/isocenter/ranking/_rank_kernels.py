@@ -134,7 +134,7 @@ def rank_columns(
     rows, draws = scores.shape
     cost, who = np.zeros((rows, _SORTED)), np.zeros((rows, _SORTED), np.int64)
     rank = np.zeros((rows, _SORTED))
-    limit, first, place = np.zeros(_SORTED), np.zeros(_SORTED), np.zeros(_SORTED)
+    first, place = np.zeros(_SORTED), np.zeros(_SORTED)
     for start in range(0, draws, _SORTED):
         lanes = min(_SORTED, draws - start)
         for i in range(rows):
@@ -150,12 +150,11 @@ def rank_columns(
                 above[j], below[j] = (b if swap else a), (a if swap else b)
                 one[j], other[j] = (q if swap else p), (p if swap else q)
         for j in range(_SORTED):
-            limit[j] = tolerance * max(abs(cost[0, j]), abs(cost[rows - 1, j]))
             first[j], place[j] = cost[0, j], 1.0
         for i in range(rows):
             here = cost[i]
             for j in range(_SORTED):
-                new = here[j] - first[j] > limit[j]
+                new = here[j] - first[j] > tolerance * max(abs(here[j]), abs(first[j]))
                 first[j] = here[j] if new else first[j]
                 following = place[j] + 1.0 if ties == DENSE else i + 1.0
                 place[j] = following if new else place[j]

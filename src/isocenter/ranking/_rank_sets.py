@@ -83,7 +83,7 @@ def rank_sets(
     better: Literal["higher", "lower"],
     level: float = 0.95,
     joint: bool = True,
-    freedom: int | None = None,
+    freedom: float | None = None,
     draws: int = 20_000,
     seed: int = 0,
 ) -> RankSets:
@@ -114,7 +114,7 @@ def rank_sets(
     A pair with sᵢⱼ = 0, such as two copies of one submission, is tied and never decided, nor does it count for c.
 
     With few cases sᵢⱼ is known badly, and normal quantiles are too small: with 60 cases and 8 equal submissions, joint
-    sets of 95 % held in 92.5 % of 4000 simulations. With `freedom` f each statistic is first moved to the normal one of
+    sets of 95 % held in 93 % of 4000 simulations. With `freedom` f each statistic is first moved to the normal one of
     the same probability, Φ⁻¹(F_t(·; f)); then they held in 94.9 %. This step is ours, not that of the paper.
 
     References
@@ -170,8 +170,9 @@ def rank_sets_of_cases(
 ) -> RankSets:
     """`rank_sets` of means over cases, from values per submission and case.
 
-    The covariance of the means is n/(n−1) · Σ w²(xᵢ − meanᵢ)(xⱼ − meanⱼ) / (Σ w)² over the n cases with a weight w
-    above 0, and cov/n without weights; the degrees of freedom are n − 1. One case has no variance: it excludes no rank.
+    The covariance of the means is m/(m−1) · Σ w²(xᵢ − meanᵢ)(xⱼ − meanⱼ) / (Σ w)², with m = (Σ w)² / Σ w² the effective
+    number of cases, and cov/n without weights. The degrees of freedom are (Σ w²)² / Σ w⁴ − 1, as for a sum of squares
+    with weights w² (Satterthwaite), and n − 1 without. One case has no variance: it excludes no rank.
     """
     x = finite_matrix(values, "values")
     w = case_weights(weight, x.shape[1])
@@ -182,9 +183,11 @@ def rank_sets_of_cases(
         raise ValueError(msg)
     means = x @ w / w.sum()
     residues = w * _residues(x, means) / w.sum()
-    covariance = n / max(n - 1, 1) * residues @ residues.T
+    effective = float(w.sum() ** 2 / (w**2).sum())
+    covariance = effective / max(effective - 1, 1e-9) * residues @ residues.T if n > 1 else residues @ residues.T
+    freedom = max(float((w**2).sum() ** 2 / (w**4).sum()) - 1, 1.0)
     found = rank_sets(
-        means, covariance, better=better, level=level, joint=joint, freedom=max(n - 1, 1), draws=draws, seed=seed
+        means, covariance, better=better, level=level, joint=joint, freedom=freedom, draws=draws, seed=seed
     )
     return replace(found, reason="one case has no variance") if n == 1 and found.reason else found
 
@@ -194,7 +197,7 @@ def rank_sets_of_draws(
     scores: ArrayLike,
     *,
     better: Literal["higher", "lower"],
-    freedom: int | None = None,
+    freedom: float | None = None,
     level: float = 0.95,
     joint: bool = True,
     draws: int = 20_000,
@@ -234,7 +237,7 @@ def _decided(lead: Floats, precision: Floats, active: Flags, z: Floats, level: f
     return decided
 
 
-def _to_normal(statistics: Floats, freedom: int | None) -> Floats:
+def _to_normal(statistics: Floats, freedom: float | None) -> Floats:
     from scipy.special import ndtri, stdtr
 
     if freedom is None:

@@ -56,7 +56,7 @@ class MeanThenRank:
     ties
         What equal means get; see `rank_values`.
     tolerance
-        Means closer than this × the largest one are equal.
+        Means closer than this × the larger of two are equal.
     over
         "cases": one number per case. "parts": every part of every case is one number, so that a case with more parts
         has more say (the DVH score of OpenKBP). "parts-within-cases": the mean of the parts of each case first.

@@ -125,7 +125,7 @@ def mean_rank_draws(
 
     References
     ----------
-    Maier-Hein L et al. Why rankings of biomedical image analysis competitions should be interpreted with caution.
+    Maier-Hein L et al. Why rankings of biomedical image analysis competitions should be interpreted with care.
     Nature Communications 9 (2018).
     """
     ranks = ranks_of(_checked(values, draws), better=better, ties=ties, tolerance=tolerance)

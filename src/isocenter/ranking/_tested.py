@@ -129,6 +129,15 @@ class TestThenRank:
         competing = np.array([entry.row.role == "team" for entry in cohort.scored], np.bool_)
         return cohort, cohort.sums()[0], competing
 
+    def _adjust(self, p: Floats, family: NDArray[np.bool_], competing: NDArray[np.bool_]) -> None:
+        """Adjust in place: teams among themselves, and what stands beside them each as if it were one more team."""
+        of_teams = p[family].copy()
+        for row in np.flatnonzero(~competing):
+            others = np.flatnonzero(competing)
+            with_it = np.concatenate([p[row, others], p[others, row], of_teams])
+            p[row, others] = adjust(with_it, self.adjust)[: others.size]
+        p[family] = adjust(of_teams, self.adjust)
+
     def _shares(self, values: Floats, competing: NDArray[np.bool_], draws: CaseDraws) -> Floats:
         """Submissions × draws: the share of teams, itself not counted, that each beats."""
         size = len(values)
@@ -146,7 +155,7 @@ class TestThenRank:
             p = signed_rank_matrix(values, better=metric.better, decimals=decimals, weights=weights)
             if self.adjust != "none":
                 for matrix in p:
-                    matrix[family] = adjust(matrix[family], self.adjust)
+                    self._adjust(matrix, family, competing)
             beaten = ((p <= self.alpha) & competing & ~np.eye(size, dtype=np.bool_)).sum(axis=2)
             shares[:, start : start + step] = (beaten / np.maximum(others, 1)).T
         return shares

@@ -35,7 +35,7 @@ def rank_values(
         What tied competitors get: "min" the best rank of the group (1, 2, 2, 4), "average" the mean of the ranks they
         take up (1, 2.5, 2.5, 4), "dense" consecutive ranks (1, 2, 2, 3).
     tolerance
-        Values are equal when they differ by at most `tolerance` × the largest finite magnitude. 0 compares exactly.
+        Values are equal when they differ by at most `tolerance` × the larger magnitude of the two. 0 compares exactly.
 
     Notes
     -----
@@ -56,13 +56,12 @@ def rank_values(
     costs = [math.inf if value is None else sign * value for value in values]
     # An infinite score is still a score: it ranks before "none at all".
     absent = [value is None for value in values]
-    scale = max((abs(cost) for cost in costs if math.isfinite(cost)), default=1.0)
     order = sorted(range(len(values)), key=lambda i: (absent[i], costs[i]))
 
     groups: list[list[int]] = []
     for i in order:
         first = groups[-1][0] if groups else None
-        if first is not None and _equal(costs[first], costs[i], tolerance * scale) and absent[first] == absent[i]:
+        if first is not None and _equal(costs[first], costs[i], tolerance) and absent[first] == absent[i]:
             groups[-1].append(i)
         else:
             groups.append([i])
@@ -79,4 +78,5 @@ def rank_values(
 
 
 def _equal(a: float, b: float, tolerance: float) -> bool:
-    return a == b or abs(a - b) <= tolerance
+    """By the magnitude of the two alone: somebody else's absurd score must not make them equal."""
+    return a == b or (math.isfinite(a) and math.isfinite(b) and abs(a - b) <= tolerance * max(abs(a), abs(b)))

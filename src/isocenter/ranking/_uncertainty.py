@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,7 @@ from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._matrices import Floats
 from isocenter.ranking._rank_draws import RankDraws, ranks_of
 from isocenter.ranking._rank_sets import RankSets, rank_sets_of_cases, rank_sets_of_draws
+from isocenter.ranking._rough_sets import no_sets, sets_of_weighted_ranks
 from isocenter.ranking._score_draws import mean_draws
 from isocenter.ranking._score_intervals import ScoreIntervals, bca_interval, percentile_interval
 
@@ -73,6 +75,10 @@ class RankUncertainty:
     def sets(self) -> RankSets:
         """Confidence sets that hold the true ranks of all teams at once."""
         drawn, seed = self.drawn, self.seed or 0
+        if drawn.metrics:
+            return sets_of_weighted_ranks(drawn, self.cases, level=self.level, seed=seed)
+        if drawn.rough:
+            return no_sets(drawn.full[drawn.competing], drawn.better, level=self.level, reason=drawn.rough)
         if drawn.values is not None:
             values = drawn.values[drawn.competing]
             return rank_sets_of_cases(values, better=drawn.better, weight=drawn.weight, level=self.level, seed=seed)
@@ -149,8 +155,9 @@ class RankUncertainty:
         at = self.drawn.submissions.index(submission)
         return float(self.intervals.low[at]), float(self.intervals.high[at])
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+    def to_dict(self, listed: Collection[str] | None = None) -> dict[str, Any]:
+        """As JSON values; of the teams that are listed, if some are not."""
+        shown = [team for team in self.teams if listed is None or team in listed]
         agreement = self.ranks.agreement
         return {
             "level": self.level,
@@ -170,7 +177,9 @@ class RankUncertainty:
                     },
                 }
                 for at, team in enumerate(self.teams)
+                if team in shown
             },
+            "p_better": {a: {b: self.p_better[a, b] for b in shown if a != b} for a in shown},
             "kendall_tau": {
                 "mean": _number(agreement.mean),
                 "median": _number(agreement.quantile(0.5)),

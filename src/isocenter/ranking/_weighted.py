@@ -83,7 +83,7 @@ class WeightedRanks:
     ties
         What equal means get, and equal scores that no tie-break tells apart; see `rank_values`.
     tolerance
-        Values closer than this × the largest one are equal.
+        Values closer than this × the larger of two are equal.
 
     Notes
     -----
@@ -187,15 +187,18 @@ class WeightedRanks:
         competing = self._competing(rows, values)
         board = self.rank(scores, roles=roles)
         reached: dict[str, Floats] = {}
-        for name, _ in self.metrics:
+        parts: list[tuple[float, Drawn | Floats]] = []
+        for name, weight in self.metrics:
             if name in self.given:
                 column = np.array([[values[team][name]] for team in competing]).reshape(-1, 1)
                 reached[name] = np.repeat(column, draws.replicates, axis=1)
+                parts.append((weight, self._rank_draws(name, column)[:, 0]))
                 continue
             rule = MeanThenRank(name, missing=self.missing, ties=self.ties, tolerance=self.tolerance)
             drawn = rule.draw(scores, draws, roles=roles)
             at = [drawn.submissions.index(team) for team in competing]
             reached[name] = drawn.scores[at]
+            parts.append((weight, _of_some(drawn, at)))
         total = sum(weight * self._rank_draws(name, reached[name]) for name, weight in self.metrics)
         score = np.asarray(total / math.fsum(weight for _, weight in self.metrics))
         keys = self._rank_draws(self.metric, score, ties="dense")
@@ -211,6 +214,7 @@ class WeightedRanks:
             ties=self.ties,
             tolerance=self.tolerance,
             keys=keys,
+            metrics=tuple(parts),
         )
 
     def _rank_draws(self, name: str, values: Floats, *, ties: Ties | None = None) -> Floats:
@@ -230,10 +234,20 @@ class WeightedRanks:
         return self._metric_ranks(rows, values, self._competing(rows, values))
 
     def _values(self, scores: pl.DataFrame, roles: Mapping[str, Role]) -> tuple[list[BoardRow], dict[str, Values]]:
-        """A row for every submission, still without score and rank, and what it reached by every metric."""
+        """A row for every submission, still without score and rank, and what it reached by every metric.
+
+        What those beyond a limit have stands in for nobody's missing cases.
+        """
+        rows, values = self._reached(scores, roles, roles)
+        out = {row.submission: "benchmark" for row in rows if self._beyond(values[row.submission])}
+        return self._reached(scores, roles, {**roles, **out}) if out else (rows, values)  # type: ignore[dict-item]
+
+    def _reached(
+        self, scores: pl.DataFrame, roles: Mapping[str, Role], beside: Mapping[str, Role]
+    ) -> tuple[list[BoardRow], dict[str, Values]]:
         boards = {
             name: MeanThenRank(name, missing=self.missing, ties=self.ties, tolerance=self.tolerance).rank(
-                scores, roles=roles
+                scores, roles=beside
             )
             for name in self.reads
         }
@@ -248,7 +262,8 @@ class WeightedRanks:
             mine = whole.filter(pl.col("submission") == submission)
             reached |= {name: _single(mine.filter(pl.col("metric") == name)) for name in self.given}
             out = any(row.disqualified for row in found)
-            rows.append(replace(found[0], score=None, rank=None, disqualified=out))
+            role = roles.get(submission, "team")
+            rows.append(replace(found[0], score=None, rank=None, role=role, disqualified=out))
             values[submission] = {name: value for name, value in reached.items() if value is not None}
         self._refuse_gaps(rows, values)
         return rows, values
@@ -345,6 +360,18 @@ class WeightedRanks:
             if row.role != "team" and (lacking := [name for name, _ in self.metrics if name not in reached]):
                 notes.append(f"{row.submission} has no score: there is no {', '.join(lacking)} of it")
         return notes
+
+
+def _of_some(drawn: Drawn, at: list[int]) -> Drawn:
+    """What some of the submissions give, in another order."""
+    return replace(
+        drawn,
+        submissions=tuple(drawn.submissions[i] for i in at),
+        competing=np.ones(len(at), np.bool_),
+        full=drawn.full[at],
+        scores=drawn.scores[at],
+        values=None if drawn.values is None else drawn.values[at],
+    )
 
 
 def _single(rows: pl.DataFrame) -> float | None:

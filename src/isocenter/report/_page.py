@@ -26,6 +26,7 @@ def leaderboard_page(
     record: Mapping[str, Any] | None = None,
     subtitle: str = "",
     figures: Sequence[Figure] = (),
+    discreet: bool = False,
 ) -> str:
     """The page of a board: the table, the cases of each team, the difficulty of each case, and all numbers.
 
@@ -38,6 +39,8 @@ def leaderboard_page(
         lists is shown; nothing of any other submission is in the page, not even in its data.
     figures
         Pictures to show below the plots, such as `dose_figures` makes.
+    discreet
+        Whether nothing is shown but the board itself, because its scores are rounded or held back for a reason.
     record
         How the board was made (versions, hashes, policies), shown at the end. Entries that name a submission which
         the board does not list are left out.
@@ -48,6 +51,8 @@ def leaderboard_page(
         The same text for the same input: the page carries no date of its own.
     """
     metric = catalogue.get(board.metric)
+    if discreet:
+        scores, figures = scores.clear(), ()
     cases = _cases.collect(board, scores)
     strips = _cases.strips(board, cases)
     spreads = _cases.spreads(board, cases, better=metric.better)
@@ -68,7 +73,8 @@ def leaderboard_page(
         counts=not any(row.p_first is not None for row in board.rows) or any(r.missing + r.failed for r in board.rows),
         components=_components(board),
         # A score of ranks, or of all cases together, belongs to no case: there is nothing to say case by case.
-        by_case=bool(values) or not (any(row.components for row in board.rows) or "lesion" in set(scores["metric"])),
+        by_case=not discreet
+        and (bool(values) or not (any(row.components for row in board.rows) or "lesion" in set(scores["metric"]))),
         size=max([row.cases for row in board.rows], default=len(cases.names)),
         strips=_plot.strips_svg(strips, metric, axis=axis) if values else "",
         kinds=[kind for kind in _WORDS if any(dict(strip.without)[kind] for strip in strips)],

@@ -17,10 +17,22 @@ from isocenter.stats._detection_summary import (
     detection_subgroups,
     summarise_detections,
 )
+from isocenter.stats._hillis import HillisPower, ObuchowskiRockette, hillis_cases, hillis_power
+from isocenter.stats._instances import InstanceComparison, compare_instances
+from isocenter.stats._matched import matched_bootstrap, matched_lesion_bootstrap
+from isocenter.stats._matched_result import MatchedBootstrap
+from isocenter.stats._matching import MatchedPoint, match_operating_point
+from isocenter.stats._non_inferiority import NonInferiority, non_inferiority
 from isocenter.stats._observers import SYMMETRIC, BetweenObservers, between_observers, observers_as_benchmark
 from isocenter.stats._paired import PairedT, SignedRank, paired_t, signed_rank
 from isocenter.stats._paired_matrix import signed_rank_matrix
+from isocenter.stats._panels import PanelComparison, PanelsComparison, compare_panels, compare_with_panel
+from isocenter.stats._permutation import PermutationTest, permutation_test
+from isocenter.stats._shifted import ShiftedMannWhitney, shifted_mann_whitney
 from isocenter.stats._sign_flip import SignFlip, sign_flip
+from isocenter.stats._simulated_power import SimulatedPower, simulated_power
+from isocenter.stats._sizing import Power, PowerGrid, power, power_grid
+from isocenter.stats._study_design import Design, PairComponents, VarianceComponents, designs
 from isocenter.stats._summary import MeanAndError, in_brackets, mean_and_error, parse_brackets
 
 __all__ = [
@@ -32,30 +44,61 @@ __all__ = [
     "Comparisons",
     "Congruence",
     "DeLong",
+    "Design",
     "DetectionIntervals",
     "DetectionSummary",
+    "HillisPower",
+    "InstanceComparison",
     "Interval",
     "LesionRows",
+    "MatchedBootstrap",
+    "MatchedPoint",
     "MeanAndError",
+    "NonInferiority",
+    "ObuchowskiRockette",
+    "PairComponents",
     "PairedT",
+    "PanelComparison",
+    "PanelsComparison",
+    "PermutationTest",
+    "Power",
+    "PowerGrid",
+    "ShiftedMannWhitney",
     "SignFlip",
     "SignedRank",
+    "SimulatedPower",
+    "VarianceComponents",
     "adjust",
     "between_observers",
     "bootstrap_ci",
     "clustered_signed_rank",
     "compare",
+    "compare_instances",
+    "compare_panels",
+    "compare_with_panel",
     "delong",
+    "designs",
     "detection_draws",
     "detection_intervals",
     "detection_subgroups",
+    "hillis_cases",
+    "hillis_power",
     "in_brackets",
+    "match_operating_point",
+    "matched_bootstrap",
+    "matched_lesion_bootstrap",
     "mean_and_error",
+    "non_inferiority",
     "observers_as_benchmark",
     "paired_t",
     "parse_brackets",
+    "permutation_test",
+    "power",
+    "power_grid",
+    "shifted_mann_whitney",
     "sign_flip",
     "signed_rank",
     "signed_rank_matrix",
+    "simulated_power",
     "summarise_detections",
 ]

@@ -1,0 +1,41 @@
+"""Reader studies: several readers, several modalities, the same cases or not (multi-reader multi-case analysis).
+
+    reads ──▶ analyse ──▶ modalities, pairs: estimate, variance, interval, p
+    variance components × designs ──▶ power
+
+A read is a score that one reader gave to one case in one modality. What is estimated is the mean over readers, what is
+asked is how it would vary with other readers and other cases. An algorithm is a modality with one reader, several
+trained instances of it are its readers.
+"""
+
+from isocenter.stats._sizing import Power, PowerGrid, power, power_grid
+from isocenter.stats._study_design import Design, PairComponents, VarianceComponents, designs
+from isocenter.stats.mrmc._analyse import analyse
+from isocenter.stats.mrmc._curves import Curve, average_curves, reader_curves
+from isocenter.stats.mrmc._reads import ReadsError, read_csv, read_imrmc
+from isocenter.stats.mrmc._result import Analysis, Modality, Pair, Pairs, Reader
+from isocenter.stats.mrmc._rockette import Overall
+
+__all__ = [
+    "Analysis",
+    "Curve",
+    "Design",
+    "Modality",
+    "Overall",
+    "Pair",
+    "PairComponents",
+    "Pairs",
+    "Power",
+    "PowerGrid",
+    "Reader",
+    "ReadsError",
+    "VarianceComponents",
+    "analyse",
+    "average_curves",
+    "designs",
+    "power",
+    "power_grid",
+    "read_csv",
+    "read_imrmc",
+    "reader_curves",
+]
