@@ -1,4 +1,4 @@
-# make demo    a challenge from nothing to a leaderboard
+# make demo    five challenges from nothing to their boards and reports
 # make test    install what is needed and run all tests
 # The rest: bench, lint, docs, lock, clean.
 
@@ -12,6 +12,7 @@ demo: $(READY)
 	$(BIN)/isocenter demo build/demo
 
 test: $(READY)
+	sh tools/test-programs.sh
 	$(BIN)/python -m pytest --numprocesses=auto --cov --cov-report=term
 
 bench: $(READY)

@@ -13,7 +13,18 @@ import numpy as np
 import SimpleITK as sitk
 
 import isocenter
-from benchmarks import bootstrap, detection_cases, ensembles, gamma, openkbp, paired, ranks, surfaces
+from benchmarks import (
+    bootstrap,
+    detection_cases,
+    ensembles,
+    gamma,
+    openkbp,
+    paired,
+    ranks,
+    reader_studies,
+    reports,
+    surfaces,
+)
 from benchmarks.timing import best, compare
 from isocenter.evaluation import Evaluation, evaluate
 from isocenter.metrics import dice
@@ -118,6 +129,8 @@ if __name__ == "__main__":
         bootstrap.run,
         paired.run,
         ranks.run,
+        reader_studies.run,
+        reports.run,
     ):
         with tempfile.TemporaryDirectory() as name:
             os.environ["ISOCENTER_CACHE"] = str(Path(name, "cache"))

@@ -137,7 +137,7 @@ def read(path: str | os.PathLike[str]) -> pl.DataFrame:
     A metric of another package is known once its challenge is loaded: `isocenter.challenge(name)`.
     """
     try:
-        return check(pl.read_parquet(_parquet(path)), name=os.fspath(path))
+        return check(pl.read_parquet(_parquet(path), glob=False), name=os.fspath(path))
     except ScoreTableError as error:
         maker = read_record(path).get("challenge")
         if maker and "is not in the catalogue" in str(error):

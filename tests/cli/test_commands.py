@@ -162,86 +162,12 @@ def test_the_grid_policy_of_an_edition_is_in_force(where: list[Any], tmp_path: P
     assert scores.read_record(tmp_path / "a.parquet")["policies"]["grid"] == "trust-index"
 
 
-def test_the_demo_goes_from_nothing_to_its_boards_and_can_be_repeated(tmp_path: Path) -> None:
-    for _ in range(2):
-        result = run("demo", tmp_path / "demo", "--cases", 2)
-        assert result.exit_code == 0, result.output
-    for name, teams, unlisted in (
-        ("hecktor2020", 5, 1),
-        ("lung2019", 5, 0),
-        ("openkbp2020", 6, 0),
-        ("doserad2026", 6, 0),
-        ("picai2022", 5, 1),
-    ):
-        home = tmp_path / "demo" / name
-        board = json.loads((home / "board.json").read_text())
-        ranks = [row["rank"] for row in board["rows"] if row["role"] == "team"]
-        assert len(ranks) == teams
-        assert ranks == sorted(ranks)
-        assert ranks[0] == 1
-        assert (home / "leaderboard.html").read_text().lower().startswith("<!doctype html>")
-        assert len(list((home / "scores").iterdir())) == len(board["rows"]) + unlisted
-        assert isocenter.challenge(name).title in result.stdout
-        assert f'href="{name}/leaderboard.html"' in (tmp_path / "demo" / "index.html").read_text()
-
-
-def test_the_demo_has_the_other_stream_and_pictures_of_doses(tmp_path: Path) -> None:
-    run("demo", tmp_path / "demo", "--cases", 1)
-    index = (tmp_path / "demo" / "index.html").read_text()
-    for page in ("openkbp2020/leaderboard-dvh.html", "doserad2026/leaderboard-as-described.html"):
-        assert f'href="{page}"' in index
-        text = (tmp_path / "demo" / page).read_text()
-        assert text.count("dose-volume histograms of") == 2
-        assert text.count("data:image/png") >= 6
-    board = json.loads((tmp_path / "demo" / "doserad2026" / "board.json").read_text())
-    weights = {"run_time": 2.0}
-    for row in board["rows"]:
-        ranks = {part["metric"]: part["rank"] for part in row["components"]}
-        total = sum(weights.get(metric, 1.0) * rank for metric, rank in ranks.items())
-        assert row["score"] == pytest.approx(total / 7)
-    assert "Where the rank comes from" in (tmp_path / "demo" / "doserad2026" / "leaderboard.html").read_text()
-
-
-def test_run_times_are_ranked_with_the_tables(tmp_path: Path) -> None:
-    run("demo", tmp_path / "demo", "--cases", 1)
-    home = tmp_path / "demo" / "doserad2026"
-    tables = [f"{path.stem}={path}" for path in sorted((home / "scores").iterdir())]
-    result = run(
-        "rank", "doserad2026", *tables, "--run-times", home / "run_times.csv", "--out", tmp_path / "board.json"
-    )
-    assert result.exit_code == 0, result.output
-    assert (tmp_path / "board.json").read_text() == (home / "board.json").read_text()
-    without = run("rank", "doserad2026", *tables)
-    assert without.exit_code == 1
-    assert "--run-times" in without.output
-    (tmp_path / "bad.csv").write_text("submission,modality,seconds,images,beams\nGotthard,photon,-3,1,1\n")
-    bad = run("rank", "doserad2026", *tables, "--run-times", tmp_path / "bad.csv")
-    assert bad.exit_code == 1
-    assert "line 2: seconds '-3'; expected a positive time" in bad.output
-
-
 def test_a_challenge_that_does_not_rank_by_run_time_takes_none(where: list[Any], tmp_path: Path) -> None:
     run("score", *where, "--out", tmp_path / "a.parquet")
     (tmp_path / "times.csv").write_text("submission,seconds\n")
     result = run("rank", "hecktor2020", f"a={tmp_path / 'a.parquet'}", "--run-times", tmp_path / "times.csv")
     assert result.exit_code == 2
     assert "does not rank by run time" in " ".join(result.output.replace("│", " ").split())
-
-
-def test_the_demo_shows_benchmarks_without_a_rank(tmp_path: Path) -> None:
-    run("demo", tmp_path / "demo", "--cases", 1)
-    rows = json.loads((tmp_path / "demo" / "lung2019" / "board.json").read_text())["rows"]
-    assert [row["submission"] for row in rows if row["role"] == "benchmark"] == ["Observer B", "Region growing"]
-    assert all((row["rank"] is None) == (row["role"] == "benchmark") for row in rows)
-
-
-def test_what_a_user_added_to_a_demo_outlives_the_next_one(tmp_path: Path) -> None:
-    run("demo", tmp_path / "demo", "--cases", 1)
-    (tmp_path / "demo" / "hecktor2020" / "mine.parquet").write_text("mine")
-    (tmp_path / "demo" / "lung2019" / "submissions" / "stray.txt").write_text("not of this cohort")
-    run("demo", tmp_path / "demo", "--cases", 1)
-    assert (tmp_path / "demo" / "hecktor2020" / "mine.parquet").read_text() == "mine"
-    assert not (tmp_path / "demo" / "lung2019" / "submissions" / "stray.txt").exists()
 
 
 def test_the_demo_does_not_touch_a_folder_of_somebody_else(tmp_path: Path) -> None:

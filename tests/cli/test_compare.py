@@ -144,6 +144,21 @@ def test_tests_are_written_as_a_table(dvh: list[str], tmp_path: Path) -> None:
     assert table.columns[-7:] == ["a", "b", "n", "difference", "p", "adjusted", "significant"]
 
 
+def test_a_team_that_a_spreadsheet_would_run_is_a_text_in_the_table(dvh: list[str], tmp_path: Path) -> None:
+    out = tmp_path / "tests.csv"
+    result = run("compare", "openkbp2020", f"@{dvh[0]}", dvh[1], "--board", "dvh", "--out", out)
+    assert result.exit_code == 0, result.output
+    assert pl.read_csv(out)["a"].to_list() == ["'@good", "'@good"]
+
+
+def test_the_json_says_how_it_was_found_and_by_which_software(dvh: list[str]) -> None:
+    data = json.loads(run("compare", "openkbp2020", *dvh, "--board", "dvh", "--json").stdout)
+    assert set(data["versions"]) == {"isocenter", "numpy", "python", "scipy"}
+    assert [one["methods"] for one in data["tests"]] == [["exact"], ["from all flips of clusters"]]
+    assert [one["seed"] for one in data["tests"]] == [None, None]
+    assert "p from all flips of clusters, adjusted" in run("compare", "openkbp2020", *dvh, "--board", "dvh").stdout
+
+
 def test_a_test_of_one_case_is_undefined_and_said_so(tmp_path: Path) -> None:
     for team, value in (("a", 0.8), ("b", 0.7)):
         scores.write(scores.frame([Row("CHUV001", "", "dice", value)]), tmp_path / f"{team}.parquet")

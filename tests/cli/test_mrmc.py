@@ -191,6 +191,32 @@ def test_names_of_strangers_are_escaped(tmp_path: Path) -> None:
     assert "<b>CT" not in (tmp_path / "o.html").read_text()
 
 
+def test_a_name_that_a_spreadsheet_would_run_is_a_text_in_the_csv(tmp_path: Path) -> None:
+    names = ("=1+1", "-CT")
+    scores = {(reader, name): [1, 3, 2, 4] for reader in ("Ann", "Bob") for name in names}
+    scores["Bob", names[0]] = [1, 2, 3, 4]
+    path = write(tmp_path / "reads.csv", scores, "0011")
+    assert run(path, "--out", tmp_path / "o.csv").exit_code == 0
+    with (tmp_path / "o.csv").open() as stream:
+        rows = list(csv.DictReader(stream))
+    assert [(row["a"], row["b"]) for row in rows] == [("'-CT", ""), ("'=1+1", ""), ("'-CT", "'=1+1")]
+    assert float(rows[0]["estimate"]) == 0.75
+
+
+@pytest.mark.parametrize("unwritable", ["--out", "--html"])
+def test_where_one_file_cannot_be_written_none_is(
+    unwritable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "2000")
+    (tmp_path / "file").write_text("")
+    paths = {"--out": tmp_path / "o.csv", "--html": tmp_path / "o.html"}
+    paths[unwritable] = tmp_path / "file" / paths[unwritable].name
+    result = run(GOLDEN / "vandyke" / "data.csv", *(part for option in paths.items() for part in option))
+    assert result.exit_code == 2
+    assert f"Invalid value for {unwritable}: {paths[unwritable]} cannot be written" in result.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file"]
+
+
 BAD = """\
 Ann,CT,a,0,1
 Ann,CT,a,0,2

@@ -78,6 +78,7 @@ def test_a_pilot_that_is_repeated_has_the_error_and_the_df_of_its_analysis(study
     assert row["df"] == pytest.approx(pair.df, rel=1e-10)
 
 
+@pytest.mark.slow
 def test_pilots_give_the_variances_of_imrmc() -> None:
     with (GOLDEN / "sizing" / "imrmc_java_vandyke.csv").open() as stream:
         rows = [{name: float(cell) for name, cell in row.items()} for row in csv.DictReader(stream)]
@@ -134,7 +135,7 @@ def test_what_is_known_of_the_numbers_is_in_the_json(components: Path) -> None:
     assert data["file"] == "components.json"
     assert data["components"]["dr"] == TABLE_2["fitted_components"]["DR"]
     assert data["biased"] is None
-    assert set(data["versions"]) == {"isocenter", "numpy", "scipy"}
+    assert set(data["versions"]) == {"isocenter", "numpy", "python", "scipy"}
     assert data["simulated"] == []
     assert data["rows"][0]["df"] is None
 
@@ -149,6 +150,62 @@ def test_a_pilot_of_one_algorithm_and_a_panel_is_remarked_upon(tmp_path: Path) -
     assert "the readers of a design are those of each panel" in result.stderr
     (pair,) = mrmc.analyse(mrmc.read_csv(path)).pairs.values()
     assert f"{math.sqrt(pair.variance):.4f}" in result.stdout
+
+
+@pytest.fixture
+def two_panels(tmp_path: Path) -> Path:
+    """Six readers of M1, and six others of M2."""
+    path = tmp_path / "panels.csv"
+    head, *lines = (GOLDEN / "sim_unpaired_readers" / "data.csv").read_text().splitlines()
+    readers = sorted({line.split(",")[0] for line in lines if line.split(",")[1] == "M2"})
+    path.write_text("\n".join([head, *(line for line in lines if line.split(",")[0] not in readers[6:])]))
+    return path
+
+
+def test_a_pilot_of_two_panels_has_the_df_of_its_analysis_too(two_panels: Path) -> None:
+    design = ("--readers", 6, "--cases", 100, "--ratio", "60:40")
+    data = found("--pilot", two_panels, *design)
+    (row,) = data["rows"]
+    (pair,) = mrmc.analyse(mrmc.read_csv(two_panels)).pairs.values()
+    assert row["standard_error"] == pytest.approx(math.sqrt(pair.variance), rel=1e-10)
+    assert row["df"] == pytest.approx(pair.df, rel=1e-10)
+    assert (row["design"]["readers"], row["design"]["paired_readers"]) == (12, False)
+    assert set(data["components"]) == {"first", "second", "cross"}
+    result = run("--pilot", two_panels, *design)
+    assert "  2 × 6  " in result.stdout
+    assert "Pilot: its modalities have other readers each, and so have the designs" in result.stderr
+
+
+def test_studies_of_two_panels_are_not_played(two_panels: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "2000")
+    result = run("--pilot", two_panels, "--simulate", 10)
+    assert result.exit_code == 2
+    assert "only studies whose readers and cases are the same in both modalities can be played" in result.stderr
+
+
+def test_one_reader_who_reads_in_both_modalities_is_no_pilot(tmp_path: Path) -> None:
+    path = tmp_path / "lone.csv"
+    head, *lines = (GOLDEN / "vandyke" / "data.csv").read_text().splitlines()
+    first = lines[0].split(",")[0]
+    kept = [line for line in lines if line.split(",")[1] == "T2" or line.split(",")[0] == first]
+    path.write_text("\n".join([head, *kept]))
+    result = run("--pilot", path)
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[0] == "lone.csv: 1 problem; nothing was analysed."
+    assert "one modality has a single reader, who also reads in the other" in result.stderr
+    assert json.loads(run("--pilot", path, "--json").stdout)["ok"] is False
+
+
+def test_components_may_begin_with_the_mark_of_a_windows_editor(components: Path) -> None:
+    expected = found("--components", components)["rows"]
+    components.write_bytes(b"\xef\xbb\xbf" + components.read_bytes())
+    assert found("--components", components)["rows"] == expected
+
+
+def test_degrees_of_freedom_of_huge_biased_components_are_the_least(components: Path) -> None:
+    components.write_text('{"N": 0.01, "biased": {"N": 1e200}}')
+    rows = found("--components", components, "--readers", 20, "--cases", 200)["rows"]
+    assert [row["df"] for row in rows] == [19]
 
 
 def test_a_pilot_of_three_modalities_is_refused(tmp_path: Path) -> None:
@@ -181,6 +238,7 @@ def test_all_that_is_wrong_with_a_pilot_is_said_at_once(tmp_path: Path) -> None:
         ('{"N": 0.1', ["is not JSON"]),
         ('{"N": -1.0}', ["the variance of the difference would be -"]),
         ("\ud83d", ["is not JSON"]),
+        ('{"N": 0.1, "N": 0.2, "biased": {"R": 1, "R": 1}}', ["'N' is given 2 times", "'R' is given 2 times"]),
     ],
 )
 def test_a_file_without_components_is_refused_with_all_reasons(text: str, messages: list[str], tmp_path: Path) -> None:
@@ -200,6 +258,9 @@ def test_a_file_without_components_is_refused_with_all_reasons(text: str, messag
         (("--cases", "0"), ["'0' should be whole numbers above 0"]),
         (("--ratio", "70"), ["'70' should be negative to positive cases"]),
         (("--ratio", "70:30,1:0"), ["'1:0' should be"]),
+        (("--ratio", "1e308:1e308"), ["'1e308:1e308' should be"]),
+        (("--simulate", 1), ["at least 2 are played"]),
+        (("--components", GOLDEN), ["is a directory"]),
         (("--blocks", "30,90"), ["20 readers are too few for 30 blocks", "60 positives are too few for 90 blocks"]),
         (("--blocks", "3", "--simulate", 10), ["cannot be simulated, as blocks would differ in size", "20 readers"]),
         (("--readers", 4000, "--cases", 40000, "--simulate", 10), ["too large to be simulated: 4000 readers"]),

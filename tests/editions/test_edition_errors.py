@@ -72,6 +72,12 @@ name = "median"
 rule = "quantile"
 metric = "dice"
 q = 0.5
+
+[summary]
+keywords = ["segmentation", "PET/CT"]
+
+[mission]
+modality = "PET/CT"
 """
 
 OPENS = "opens = 2020-08-10T00:00:00+02:00"
@@ -87,6 +93,8 @@ CURRENCY = 'write three capitals in quotes, such as "EUR" or "CHF"'
 URL = 'write an address in quotes that begins with https:// or http://, or ""'
 PHASES = "write one or more phases, each under its own heading [[phases]] in double brackets"
 TEXT = "write a text in quotes that is not empty"
+PROSE = 'write a text in quotes that is not empty, or between """ and """ if it has several lines'
+WORDS = 'write words in quotes between brackets, such as ["segmentation", "PET/CT"]'
 STEP = "write a number above 0 with at most twelve decimals, such as 0.001"
 THRESHOLD = "write a number with at most twelve decimals, such as 0.574"
 MULTIPLE = "write a number above 0 with at most three decimals, such as 25"
@@ -166,6 +174,26 @@ def test_the_good_file_is_good() -> None:
             'grid = "trust"',
             "policies.grid",
             '"trust" is not allowed; write "refuse", "resample" or "trust-index" (did you mean "trust-index"?)',
+        ),
+        ('modality = "PET/CT"', 'modality = ""', "mission.modality", f'"" is not allowed; {PROSE}'),
+        ('modality = "PET/CT"', "modality = 5", "mission.modality", f"5 is not allowed; {PROSE}"),
+        (
+            'modality = "PET/CT"',
+            'modalities = "PET/CT"',
+            "mission.modalities",
+            '"modalities" is not known; did you mean "modality"?',
+        ),
+        (
+            'modality = "PET/CT"',
+            'licence = "CC BY"',
+            "mission.licence",
+            '"licence" does not belong here, but under the heading [organisation]',
+        ),
+        (
+            'keywords = ["segmentation", "PET/CT"]',
+            'keywords = "segmentation"',
+            "summary.keywords",
+            f'"segmentation" is not allowed; {WORDS}',
         ),
         ('ties = "min"', "ties = true", "policies.ties", 'true is not allowed; write "min", "average" or "dense"'),
         ("missing = 0", 'missing = "zero"', "policies.missing", f'"zero" is not allowed; {MISSING}'),

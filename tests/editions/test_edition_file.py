@@ -15,7 +15,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isocenter.editions import BoardRule, Bonus, Edition, Payout, Phase, Policies, Prize, load, parse, render, write
+from isocenter.editions import (
+    Assessment,
+    BoardRule,
+    Bonus,
+    Datasets,
+    Edition,
+    Mission,
+    Organisation,
+    Payout,
+    Phase,
+    Policies,
+    Prize,
+    Summary,
+    load,
+    parse,
+    render,
+    write,
+)
 from isocenter.editions._model import closing_last
 from isocenter.editions._problems import allowed_in
 from isocenter.editions._values import Penalised
@@ -37,7 +54,22 @@ EDITION = Edition.model_validate(
 )
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
-NASTY = ['"', "\\", '"""', "a\nb", "\r\n\t.", "#x", "\x00", "\x7f.", "\u2028.", "\U0001f469\u200d\u2695", "= [["]
+NASTY = [
+    '"',
+    "\\",
+    '"""',
+    "a\nb",
+    "\r\n\t.",
+    '\n"a""b"""',
+    "\n\n.\\\n\\",
+    "a \n  b\n",
+    "#x",
+    "\x00",
+    "\x7f.",
+    "\u2028.",
+    "\U0001f469\u200d\u2695",
+    "= [[",
+]
 titles = texts | st.sampled_from(NASTY)
 titles = titles.filter(lambda title: re.search(r"\S", title) is not None)
 names = st.from_regex(r"[a-z][a-z0-9_-]{0,8}", fullmatch=True)
@@ -73,6 +105,19 @@ def payouts(of_phases: st.SearchStrategy[str | None]) -> st.SearchStrategy[Payou
         above=fine,
         round_up_to=st.none() | money.filter(bool),
         phase=of_phases,
+    )
+
+
+DESCRIPTION: tuple[type[Any], ...] = (Summary, Organisation, Mission, Datasets, Assessment)
+
+
+def described(table: type[Any]) -> st.SearchStrategy[Any]:
+    """Any of the settings of a table of the description, with any text."""
+    texts_of = dict.fromkeys(table.model_fields, titles)
+    if table is Summary:
+        texts_of["keywords"] = st.lists(titles, min_size=1, max_size=2).map(tuple)
+    return st.lists(st.sampled_from(sorted(texts_of)), max_size=3, unique=True).flatmap(
+        lambda chosen: st.builds(table, **{name: texts_of[name] for name in chosen})
     )
 
 
@@ -123,6 +168,7 @@ def editions(draw: Any) -> Edition:
             for phase, title in apart(titles)
         ),
         payout=draw(st.none() | payouts(of_phases)),
+        **{table.__name__.lower(): draw(described(table)) for table in DESCRIPTION},
     )
 
 
@@ -170,7 +216,7 @@ def test_a_setting_follows_its_description_and_what_is_allowed() -> None:
 def test_every_field_of_the_model_is_in_the_file_with_its_description() -> None:
     # Comments are wrapped, so the text is compared without its line breaks.
     text = " ".join(render(EDITION).replace("\n#", " ").split())
-    for model in (Edition, Phase, Policies, Prize, Bonus, Payout, BoardRule):
+    for model in (Edition, Phase, Policies, Prize, Bonus, Payout, BoardRule, *DESCRIPTION):
         for name, field in model.model_fields.items():
             assert field.description
             assert field.description in text
@@ -216,6 +262,23 @@ def test_every_commented_setting_is_valid_once_its_mark_is_removed() -> None:
     (board,) = edition.boards
     assert (board.name, board.main, board.rule, board.metric, board.q) == ("median-dice", True, "quantile", "dice", 0.5)
     assert board.model_fields_set == set(BoardRule.model_fields)
+    for table in DESCRIPTION:
+        assert getattr(edition, table.__name__.lower()).model_fields_set == set(table.model_fields)
+    assert edition.summary.keywords == ("head and neck cancer", "segmentation", "PET/CT")
+
+
+def test_a_text_of_the_description_is_set_by_removing_one_mark() -> None:
+    text = render(EDITION)
+    assert parse(text).organisation == Organisation()
+    assert parse(text.replace("# licence = ", "licence = ")).organisation == Organisation(licence="CC BY-NC-ND 4.0")
+
+
+def test_a_text_of_several_lines_is_written_over_several_lines() -> None:
+    abstract = 'Why "by hand"?\n\n- It takes hours.\n- [[phases]]\n# no comment: C:\\new'
+    text = render(EDITION.model_copy(update={"summary": Summary(abstract=abstract)}))
+    assert 'abstract = """\nWhy "by hand"?\n\n- It takes hours.\n- [[phases]]\n# no comment: C:\\\\new"""\n' in text
+    assert parse(text).summary.abstract == abstract
+    assert parse(text.replace("\n", "\r\n")).summary.abstract == abstract
 
 
 def test_explanations_are_given_once_for_all_phases() -> None:

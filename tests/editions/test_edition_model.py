@@ -14,7 +14,20 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from isocenter import submissions
-from isocenter.editions import BoardRule, Bonus, Edition, Payout, Phase, Policies, Prize
+from isocenter.editions import (
+    Assessment,
+    BoardRule,
+    Bonus,
+    Datasets,
+    Edition,
+    Mission,
+    Organisation,
+    Payout,
+    Phase,
+    Policies,
+    Prize,
+    Summary,
+)
 from isocenter.editions._board_rule import LimitRule, WeightedMetric
 from isocenter.editions._problems import allowed_in
 from isocenter.editions._values import Penalised
@@ -280,13 +293,24 @@ def test_an_edition_survives_a_web_form() -> None:
 
 
 @pytest.mark.parametrize(
-    "model", [Edition, Phase, Policies, Prize, Bonus, Payout, BoardRule, WeightedMetric, LimitRule]
+    "model",
+    [
+        *(Edition, Phase, Policies, Prize, Bonus, Payout, BoardRule, WeightedMetric, LimitRule),
+        *(Summary, Organisation, Mission, Datasets, Assessment),
+    ],
 )
 def test_every_field_is_described_in_one_plain_sentence(model: type[BaseModel]) -> None:
     for name, field in model.model_fields.items():
         assert field.description, name
         assert re.fullmatch(r"[A-Z][^.=]+\.", field.description), name
         assert allowed_in(field).what, name
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n", 5, "\ud800", []])
+def test_a_text_of_the_description_says_something_or_is_left_out(text: object) -> None:
+    assert is_refused(Mission, {"modality": text}, "modality")
+    assert is_refused(Summary, {"keywords": text}, "keywords") or is_refused(Summary, {"keywords": text}, "keywords", 0)
+    assert Mission.model_validate({"modality": None}) == Mission()
 
 
 def test_explained_choices_are_exactly_the_allowed_ones() -> None:

@@ -48,6 +48,7 @@ def two_metrics(dice: dict[str, Any], jaccard: dict[str, Any]) -> pl.DataFrame:
     return both.unique(["submission", "case", "part", "metric"], maintain_order=True)
 
 
+@pytest.mark.slow
 def test_rank_sets_of_weighted_ranks_hold_for_equal_teams() -> None:
     """Draws of ranks of ranks know no normal limit: sets made of them held in 45 to 70 % of such studies."""
     rule = WeightedRanks(metrics=(("dice", 1.0), ("jaccard", 1.0)), missing=Disqualify())

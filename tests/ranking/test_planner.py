@@ -114,6 +114,7 @@ def test_more_trials_begin_with_the_same_ones() -> None:
         assert set(np.diff(hits).tolist()) == {0, 1}
 
 
+@pytest.mark.slow
 def test_the_error_is_that_of_another_seed() -> None:
     pilot = normal_pilot(6, [0.0, 0.15, 0.3, 0.3, 0.5])
     rows = [plan_cases(pilot, better="higher", sizes=[30], trials=100, seed=seed).rows[0] for seed in range(40)]

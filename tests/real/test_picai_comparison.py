@@ -26,7 +26,7 @@ import isocenter
 from isocenter.cli import app
 from isocenter.detections import detections_of
 from isocenter.readers import open_reference, read_reads, score_reads
-from isocenter.stats import MatchedBootstrap, match_operating_point, matched_bootstrap
+from isocenter.stats import MatchedBootstrap, ai_against_panel, match_operating_point, matched_bootstrap
 from isocenter.volumes import read_labels
 
 REPLICATES = 2000
@@ -182,3 +182,25 @@ def test_the_same_as_a_reader_study_on_the_command_line(exams: Exams, tmp_path: 
     (verdict,) = found["non_inferiority"]
     assert verdict["low"] == pytest.approx(pair["low"], abs=1e-12)
     assert sum("has one reader, taken as fixed" in note for note in found["notes"]) == 2
+
+
+def test_areas_and_operating_points_of_a_panel_of_one_are_those_of_plain_counting(exams: Exams) -> None:
+    rows = [
+        (reader, modality, case, int(ill), float(score), float(score) if modality == "clinic" else None)
+        for reader, modality, scores in (("PSA", "blood", exams.scores["PSA"]), ("routine", "clinic", exams.pirads))
+        for case, ill, score in zip(exams.names, exams.ill, scores, strict=True)
+    ]
+    columns = ["reader_id", "modality_id", "case_id", "truth", "score", "rating"]
+    reads = pl.DataFrame(rows, schema=columns, orient="row", infer_schema_length=None)
+    found = ai_against_panel(reads, ai="blood", panel="clinic", points=[3, 4])
+    areas = [roc_auc_score(exams.ill, scores) for scores in (exams.scores["PSA"], exams.pirads)]
+    assert found.verdict is not None
+    assert found.verdict.difference == pytest.approx(areas[0] - areas[1], abs=1e-12)
+    assert (found.verdict.label, found.verdict.accepted) == ("inferior", False)
+    assert len(found.points) == 4
+    for one in found.points:
+        _, conjugate, algorithm = counted(exams, ("PSA", one.comparison.match, int(one.point)))
+        assert one.comparison.reader_conjugates == pytest.approx((conjugate,), abs=1e-12)
+        assert one.comparison.instance_conjugates == (pytest.approx((algorithm,), abs=1e-12),)
+        # One of each: the better of the two is the better one in one of two labellings.
+        assert one.comparison.p_value == (0.5 if algorithm > conjugate else 1.0)

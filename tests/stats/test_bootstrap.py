@@ -10,7 +10,8 @@ import pytest
 from isocenter.metrics._average_precision import average_precision
 from isocenter.metrics._roc import auroc
 from isocenter.stats import _bootstrap
-from isocenter.stats._bootstrap import Bootstrap, LesionRows, bootstrap_ci
+from isocenter.stats._bootstrap import LesionRows, bootstrap_ci
+from isocenter.stats._bootstrap_result import Bootstrap
 from isocenter.stats._delong import delong
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "detection"

@@ -99,6 +99,12 @@ def _(rng: Generator) -> float:
     return clustered_signed_rank(d, 0 * d, patient, **PLAIN).p <= 0.05
 
 
+@simulation("`clustered_signed_rank`, exact, 7 patients", runs=1500)
+def _(rng: Generator) -> float:
+    d, patient = _clustered(rng, 7)
+    return clustered_signed_rank(d, 0 * d, patient, **PLAIN).p <= 0.05
+
+
 @simulation("`sign_flip` with clusters, 12 patients", runs=500)
 def _(rng: Generator) -> float:
     d, patient = _clustered(rng, 12)
@@ -416,6 +422,7 @@ def test_the_page_has_exactly_these_simulations() -> None:
     assert {name: row[0] for name, row in printed().items()} == {name: s.nominal for name, s in SIMULATIONS.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SIMULATIONS)
 def test_what_the_page_prints_is_what_happens(name: str) -> None:
     simulated, (_, _, told, its_error) = SIMULATIONS[name], printed()[name]

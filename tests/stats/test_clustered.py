@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -41,8 +42,9 @@ def as_published(d: np.ndarray, cluster: np.ndarray) -> float:
 def test_with_one_member_per_cluster_it_is_the_plain_test(d: list[int], side: Any) -> None:
     options: dict[str, Any] = {"better": "higher", "decimals": 0, "alternative": side}
     found = clustered_signed_rank(d, [0] * len(d), range(len(d)), **options)
-    plain = signed_rank(d, [0] * len(d), exact=False, correction=False, **options)
-    assert found.p == pytest.approx(plain.p, rel=1e-12)
+    counts = sum(value != 0 for value in d) <= 20
+    plain = signed_rank(d, [0] * len(d), exact=counts, correction=False, **options)
+    assert (found.p, found.method) == (pytest.approx(plain.p, rel=1e-12), plain.method)
     assert (found.n, found.zeros) == (plain.n, plain.zeros)
     assert found.clusters == found.n
 
@@ -65,6 +67,43 @@ def test_clusters_of_one_size_by_hand() -> None:
     found = clustered_signed_rank(d, [0] * 6, [1, 1, 2, 2, 3, 3], better="higher", decimals=1)
     assert found.z == pytest.approx(9 / math.sqrt(1 + 49 + 1))
     assert found[1:4] == (6, 0, 3)
+
+
+def by_listing(d: np.ndarray, patient: np.ndarray) -> float:
+    """The share of flips of whole patients whose statistic, made anew from the flipped differences, is as large."""
+    number = int(patient.max()) + 1
+    found = as_published(d, patient)
+    flips = [np.array(signs)[patient] for signs in itertools.product([1, -1], repeat=number)]
+    return float(np.mean([as_published(flip * d, patient) >= found - 1e-9 for flip in flips]))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_few_clusters_are_flipped_and_the_statistic_made_anew(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    d, patient = correlated(rng, rng.permutation([1, 1, 2, 3, 4, 5, 9]), share=0.6)
+    found = clustered_signed_rank(d, 0 * d, patient, better="higher", decimals=None)
+    assert found.p == by_listing(d, patient)
+    assert found.method == "exact"
+    worse = clustered_signed_rank(-d, 0 * d, patient, better="higher", decimals=None, alternative="worse")
+    assert worse.p == found.p
+    either = clustered_signed_rank(d, 0 * d, patient, better="higher", decimals=None, alternative="two-sided")
+    assert either.p == pytest.approx(2 * min(by_listing(d, patient), by_listing(-d, patient)))
+
+
+@pytest.mark.parametrize("clusters", [2, 3, 5])
+def test_few_clusters_cannot_show_more_than_their_flips(clusters: int) -> None:
+    d = np.arange(1.0, 4 * clusters + 1)
+    found = clustered_signed_rank(d, 0 * d, np.arange(d.size) % clusters, better="higher", decimals=0)
+    assert found.p == 2.0**-clusters
+
+
+@pytest.mark.parametrize(("clusters", "method"), [(20, "exact"), (21, "normal")])
+def test_it_says_how_p_was_found(clusters: int, method: str) -> None:
+    d, patient = correlated(np.random.default_rng(8), np.repeat([1, 3], [1, clusters - 1]), share=0.5)
+    found = clustered_signed_rank(d, 0 * d, patient, better="higher", decimals=None)
+    assert found.method == method
+    assert found.p == pytest.approx(norm.sf(found.z), abs=0.01)
+    assert {"exact": "; all flips of clusters)", "normal": "; normal approximation)"}[method] in str(found)
 
 
 def test_it_keeps_its_level_where_the_plain_test_does_not() -> None:
@@ -117,11 +156,11 @@ def test_whatever_the_clusters_are_p_is_a_probability(members: list[tuple[int, i
 
 def test_nothing_to_flip_is_no_evidence() -> None:
     nothing = clustered_signed_rank([1, 2], [1, 2], ["a", "b"], better="higher", decimals=0)
-    assert nothing == ClusteredSignedRank(0.0, 0, 2, 0, 0.0, 1.0)
+    assert nothing == ClusteredSignedRank(0.0, 0, 2, 0, 0.0, 1.0, "none")
     cancels = clustered_signed_rank([1, 2, 3, 4], [2, 1, 4, 3], list("aabb"), better="higher", decimals=0)
-    assert (cancels.z, cancels.p, cancels.n) == (0.0, 1.0, 4)
+    assert (cancels.z, cancels.p, cancels.n, cancels.method) == (0.0, 1.0, 4, "none")
     alone = clustered_signed_rank([1, 2, 4], [0, 0, 0], list("aaa"), better="higher", decimals=0)
-    assert (alone.z, alone.clusters) == (1.0, 1)
+    assert (alone.z, alone.clusters, alone.p) == (1.0, 1, 0.5)
 
 
 def test_a_member_needs_a_cluster() -> None:

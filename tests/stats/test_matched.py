@@ -118,11 +118,11 @@ def first_draws(cases: int, instances: int, replicates: int, seed: int) -> tuple
     return picked, rng.integers(0, instances, size=(replicates, instances), dtype=np.int32)
 
 
-def summary(ahead: np.ndarray) -> tuple[float, float, float]:
-    """Share of replicates won and the interval, from how far the drawn instances are ahead in each of them."""
+def summary(ahead: np.ndarray) -> tuple[float, float, float, float]:
+    """Shares of replicates at least level and ahead, and the interval, from how far the drawn instances are ahead."""
     ahead = np.where(np.abs(ahead) < 1e-12, 0, ahead)
     rank = (np.sign(ahead) + 1).mean(axis=1) / 2
-    return float((rank >= 0.5).mean()), *np.percentile(ahead.mean(axis=1), [2.5, 97.5])
+    return float((rank >= 0.5).mean()), float((rank > 0.5).mean()), *np.percentile(ahead.mean(axis=1), [2.5, 97.5])
 
 
 @pytest.mark.parametrize("match", ["sensitivity", "specificity"])
@@ -155,8 +155,8 @@ def test_replicates_are_those_of_cases_that_are_really_repeated(match: Any, flav
             values.append({"mean": (high + low) / 2, "best": high, "worst": low}[tie])
         ahead.append(np.array(values) - own)
     expected = summary(np.array(ahead))
-    assert (found.prob_ai_at_least, found.low, found.high) == pytest.approx(expected, abs=1e-12)
-    assert found.p_value == pytest.approx((101 - 100 * expected[0]) / 101)
+    better = (101 - 101 * found.p_value) / 100
+    assert (found.prob_ai_at_least, better, found.low, found.high) == pytest.approx(expected, abs=1e-12)
 
 
 def lesion_study(cases: int = 40, instances: int = 3, seed: int = 1) -> tuple[LesionRows, list[LesionRows]]:
@@ -199,7 +199,8 @@ def test_lesions_are_drawn_with_their_cases(match: Any) -> None:
             values.append(match_operating_point(lesion, confidence, target, match=match, weight=w).value)
         ahead.append(np.array(values) - own)
     expected = summary(np.array(ahead))
-    assert (found.prob_ai_at_least, found.low, found.high) == pytest.approx(expected, abs=1e-12)
+    better = (101 - 101 * found.p_value) / 100
+    assert (found.prob_ai_at_least, better, found.low, found.high) == pytest.approx(expected, abs=1e-12)
     assert found.positives == sum(np.asarray(routine.is_lesion))
     published = matched_lesion_bootstrap(
         routine, instances, cases=40, match=match, weight=weight, replicates=100, seed=6, flavour="published"
@@ -226,10 +227,21 @@ def test_draws_of_one_class_are_made_again_and_counted() -> None:
     assert found.prob_ai_at_least == 1.0
 
 
-def test_an_algorithm_that_says_what_the_routine_says_is_at_least_as_good() -> None:
+@pytest.mark.parametrize("instances", [1, 2, 3])
+def test_an_algorithm_that_says_what_the_routine_says_is_at_least_as_good_and_not_better(instances: int) -> None:
     given = study()
-    found = matched_bootstrap(given["truth"], given["routine_call"], given["routine_call"] * 1.0, replicates=500)
+    scores = np.tile(given["routine_call"] * 1.0, (instances, 1))
+    found = matched_bootstrap(given["truth"], given["routine_call"], scores, replicates=500)
     assert (found.prob_ai_at_least, found.difference, found.low, found.high) == (1.0, 0.0, 0.0, 0.0)
+    assert found.p_value == 1.0
+
+
+def test_one_instance_ahead_and_one_behind_are_no_evidence() -> None:
+    truth, call = np.repeat([0, 1], 40), np.repeat([0, 1, 0, 1], [20, 20, 10, 30])
+    found = matched_bootstrap(truth, call, [truth, 1 - truth], replicates=2000, tie="best")
+    # Both instances are drawn once with probability ½, the good one twice with ¼.
+    assert found.prob_ai_at_least == pytest.approx(0.75, abs=0.04)
+    assert found.p_value == pytest.approx(0.75, abs=0.04)
 
 
 def test_a_perfect_algorithm_wins_and_one_that_is_always_wrong_loses() -> None:
@@ -246,10 +258,25 @@ def test_weights_count_by_their_ratios_and_say_what_the_cases_are_worth() -> Non
     given = study()
     found = matched_bootstrap(**given, replicates=300)
     weight = given.pop("weight")
-    scaled = matched_bootstrap(**given, weight=4 * weight, replicates=300)
-    assert scaled == found
+    for scale in (4.0, 2.0**-1000, 2.0**1021):
+        assert matched_bootstrap(**given, weight=scale * weight, replicates=300) == found
     assert found.effective_cases == pytest.approx(weight.sum() ** 2 / (weight**2).sum())
-    assert matched_bootstrap(**given, replicates=300).effective_cases == 60
+    plain = matched_bootstrap(**given, replicates=300)
+    assert plain.effective_cases == 60
+    for constant in (1e-320, 1e308):
+        alike = matched_bootstrap(**given, weight=np.full(60, constant), replicates=300)
+        assert (alike.p_value, alike.prob_ai_at_least) == (plain.p_value, plain.prob_ai_at_least)
+        assert (alike.effective_cases, alike.low) == pytest.approx((60, plain.low), rel=1e-9)
+
+
+def test_weights_of_lesions_count_by_their_ratios() -> None:
+    routine, instances = lesion_study()
+    weight = np.random.default_rng(2).uniform(0.5, 3, 40)
+    plain, *scaled = (
+        matched_lesion_bootstrap(routine, instances, cases=40, weight=scale * weight, replicates=50)
+        for scale in (1.0, 2.0**-1000, 2.0**1021)
+    )
+    assert scaled == [plain, plain]
 
 
 def claims(instances: int, flavour: Any, *, sets: int = 400) -> tuple[float, float]:
@@ -328,6 +355,84 @@ def test_a_study_without_instances_or_with_weights_of_others_is_refused() -> Non
         matched_lesion_bootstrap(rows, [], cases=2, weight=[1, 1, 1], replicates=10)
     with pytest.raises(ValueError, match="the recall to be matched lies between 0 and 1"):
         match_operating_point([1, 0], [1, 2], 1.5, match="recall")
+
+
+@pytest.mark.parametrize("match", ["sensitivity", "specificity"])
+def test_it_says_of_every_instance_how_far_off_it_is_and_what_tied_thresholds_give(match: Any) -> None:
+    given = study()
+    found = matched_bootstrap(**given, match=match, replicates=50)
+    points = [
+        match_operating_point(given["truth"], row, found.routine_matched, match=match, weight=given["weight"])
+        for row in given["scores"]
+    ]
+    assert found.instance_gaps == pytest.approx([point.gap for point in points], abs=1e-12)
+    assert found.instance_best == pytest.approx([point.best for point in points], abs=1e-12)
+    assert found.instance_worst == pytest.approx([point.worst for point in points], abs=1e-12)
+    assert found.gap == max(found.instance_gaps)
+    assert found.mean_gap == pytest.approx(np.mean(found.instance_gaps))
+
+
+@pytest.mark.parametrize("match", ["recall", "precision"])
+def test_lesions_say_how_far_off_they_are_too(match: Any) -> None:
+    routine, instances = lesion_study()
+    found = matched_lesion_bootstrap(routine, instances, cases=40, match=match, replicates=50)
+    points = [
+        match_operating_point(rows.is_lesion, rows.confidence, found.routine_matched, match=match) for rows in instances
+    ]
+    assert found.instance_gaps == pytest.approx([point.gap for point in points], abs=1e-12)
+    assert found.instance_best == pytest.approx([point.best for point in points], abs=1e-12)
+    assert found.instance_worst == pytest.approx([point.worst for point in points], abs=1e-12)
+    members = np.asarray(routine.is_lesion if match == "recall" else np.asarray(routine.confidence) > 0)
+    assert found.step == pytest.approx(1 / members.sum())
+
+
+def few_distinct_scores() -> dict[str, Any]:
+    """40 positive and 80 negative cases, of which the routine calls half; a score of 0 or 1 has no such threshold."""
+    truth = np.repeat([1, 0], [40, 80])
+    coarse = np.repeat([1.0, 0.0, 1.0, 0.0], [36, 4, 8, 72])
+    fine = np.concatenate([np.arange(40) + 60.0, np.arange(80)])
+    return {"truth": truth, "routine_call": np.arange(120) % 2, "scores": np.stack([coarse, fine])}
+
+
+def test_no_threshold_near_the_routine_is_a_warning_with_the_number() -> None:
+    found = matched_bootstrap(**few_distinct_scores(), replicates=50)
+    assert found.routine_matched == 0.5
+    assert found.instance_gaps == pytest.approx((0.4, 0.0))
+    assert (found.gap, found.mean_gap, found.step) == pytest.approx((0.4, 0.2, 1 / 40))
+    assert not found.matched
+    assert str(found).endswith(
+        "The sensitivity is met within 0.4 (mean 0.2). Warning: the sensitivity of 1 of 2 instances stays off by up to "
+        "0.400, more than one case (0.025): their operating point is not the routine's."
+    )
+    told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
+    assert (told["gap"], told["mean_gap"], told["matched"]) == (found.gap, found.mean_gap, False)
+
+
+def test_equally_near_thresholds_are_printed_and_are_no_warning() -> None:
+    given = few_distinct_scores()
+    given["scores"] = given["scores"][1]
+    found = matched_bootstrap(**given, replicates=50)
+    assert found.matched
+    assert (found.instance_best, found.instance_worst) == ((1.0,), (1.0,))
+    assert str(found).endswith("The sensitivity is met within 0 (mean 0).")
+    given["routine_call"] = np.ones(120)
+    found = matched_bootstrap(**given, replicates=50)
+    assert (found.instance_best, found.instance_worst) == ((0.75,), (0.0,))
+    assert str(found).endswith("met within 0 (mean 0); equally near thresholds give a specificity from 0.000 to 0.750.")
+
+
+def test_a_gap_of_one_case_is_no_warning_and_a_gap_of_two_is() -> None:
+    truth, call = np.repeat([1, 0], [10, 10]), np.tile([1, 0], 10)
+    for found_too, matched in ((6, True), (7, False)):
+        score = np.concatenate([np.arange(10) < found_too, np.zeros(10)])
+        assert matched_bootstrap(truth, call, score, replicates=10).matched is matched
+
+
+def test_with_weights_the_step_is_that_of_the_heaviest_case_of_the_class() -> None:
+    weight = np.array([1.0, 1.0, 2.0, 9.0, 1.0])
+    given = {"truth": [1, 1, 1, 0, 0], "routine_call": [1, 0, 0, 1, 0], "scores": [5, 4, 3, 2, 1], "replicates": 10}
+    assert matched_bootstrap(**given, weight=weight).step == 2 / 4  # type: ignore[arg-type]
+    assert matched_bootstrap(**given, weight=weight, match="specificity").step == 9 / 10  # type: ignore[arg-type]
 
 
 def test_it_reads_as_a_sentence_and_exports_json() -> None:

@@ -187,8 +187,8 @@ def test_equal_submissions_are_not_different_whatever_the_last_bit_says() -> Non
     a, b = [0.1 + 0.2, 0.7 + 0.1, 0.5], [0.3, 0.8, 0.5]
     for side in SIDES:
         options: dict[str, Any] = {"better": "higher", "decimals": 6, "alternative": side}
-        assert signed_rank(a, b, **options) == SignedRank(0.0, 0, 3, 1.0, "none")
-        assert paired_t(a, b, **options) == PairedT(0.0, 0.0, 0.0, 0.0, 2, 1.0)
+        assert signed_rank(a, b, **options) == SignedRank(0.0, 0, 3, 1.0, "none", side)
+        assert paired_t(a, b, **options) == PairedT(0.0, 0.0, 0.0, 0.0, 2, 1.0, 0.95, side)
     assert signed_rank(a, b, better="higher", decimals=None).n == 2
 
 
@@ -212,7 +212,7 @@ def test_one_case_is_as_likely_as_not() -> None:
 def test_the_t_test_of_the_sleep_data_is_that_of_r() -> None:
     found = paired_t(DEXTRO, LAEVO, better="higher", decimals=1, alternative="two-sided")
     expected = (-1.58, -2.4598858, -0.7001142, -4.062128, 9, 0.00283289)
-    assert tuple(found) == pytest.approx(expected, rel=1e-6)
+    assert found[:6] == pytest.approx(expected, rel=1e-6)
 
 
 @pytest.mark.parametrize("row", EXPECTED["best_vs_others"], ids=lambda row: row["other"])
@@ -221,7 +221,7 @@ def test_the_t_test_of_100_cases_is_that_of_r(row: dict[str, Any]) -> None:
     a, b = scores[EXPECTED["best"]], scores[row["other"]]
     found = paired_t(a, b, better="lower", decimals=2, alternative="two-sided")
     expected = (row["mean_diff"], *row["t_ci"], row["t"], 99, row["t_p_two_sided"])
-    assert tuple(found) == pytest.approx(expected, rel=1e-11)
+    assert found[:6] == pytest.approx(expected, rel=1e-11)
 
 
 @given(whole_numbers(15, least=2, reach=50), st.sampled_from(SIDES), st.sampled_from(["higher", "lower"]))

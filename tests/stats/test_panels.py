@@ -12,8 +12,9 @@ from isocenter.metrics import auroc, average_precision
 from isocenter.stats._bootstrap import LesionRows
 from isocenter.stats._instances import compare_instances
 from isocenter.stats._matching import match_operating_point
-from isocenter.stats._panels import compare_panels, compare_with_panel
+from isocenter.stats._panels import compare_with_panel
 from isocenter.stats._permutation import permutation_test
+from isocenter.stats._two_panels import compare_panels
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "detection" / "expected_statistics.json"
 MATCHED = json.loads(GOLDEN.read_text())["matched_permutation"]
@@ -99,6 +100,7 @@ def test_a_better_algorithm_is_found_to_be_better() -> None:
         assert compare_with_panel(**given, statistic=statistic, alternative="less").p_value > 0.9  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("readers", "instances", "split"), [(12, 5, False), (12, 5, True), (6, 6, False)])
 def test_no_algorithm_is_called_better_too_often_that_is_not(readers: int, instances: int, split: bool) -> None:
     sets = 300
@@ -232,5 +234,5 @@ def test_they_read_as_sentences_and_export_json() -> None:
     assert json.loads(json.dumps(panels.to_dict()))["design"] == "same"
     instances = compare_instances(given["truth"], given["scores"][:1], given["scores"][1:], replicates=20)
     assert str(instances).startswith("Mean AUROC ")
-    assert "On these cases, P(a > b) + ½ P(a = b)" in str(instances)
+    assert "On these 100 cases, P(a > b) + ½ P(a = b)" in str(instances)
     assert json.loads(json.dumps(instances.to_dict()))["measure"] == "auroc"

@@ -160,6 +160,24 @@ def test_numbers_too_large_for_a_lattice_are_compared_nevertheless() -> None:
         assert (found.p_value, found.method) == (0.1, "exact")
 
 
+@pytest.mark.parametrize("shift", [0.0, 1e3, -1e6, 1e8])
+@pytest.mark.parametrize("side", get_args(Side))
+def test_differences_do_not_depend_on_where_the_values_begin(shift: float, side: Any) -> None:
+    values = np.random.default_rng(3).normal(size=12) / 1024
+    expected = permutation_test(values[:6], values[6:], statistic="difference", alternative=side).p_value
+    moved = values + shift
+    assert permutation_test(moved[:6], moved[6:], statistic="difference", alternative=side).p_value == expected
+
+
+def test_the_last_bit_of_moved_values_breaks_no_tie() -> None:
+    values = np.array([1, 2, 3, 4, 5, 6, 7, 8]) * 0.1234567891
+    for shift in (0.0, 0.1, 1e5 / 3):
+        found = permutation_test(values[4:] + shift, values[:4] + shift, statistic="difference", alternative="greater")
+        assert found.p_value == 1 / 70
+        found = permutation_test(values[1::2] + shift, values[::2] + shift, statistic="difference")
+        assert found.p_value == pytest.approx(24 / 70)
+
+
 def test_values_that_are_all_the_same_say_nothing() -> None:
     for statistic in STATISTICS:
         assert permutation_test([1.0, 1.0], [1.0, 1.0, 1.0], statistic=statistic).p_value == 1.0  # type: ignore[arg-type]

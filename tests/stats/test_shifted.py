@@ -118,6 +118,19 @@ def test_higher_is_lower_turned_over_and_more_margin_is_never_harder(a: list[int
     assert all(0 <= one.p <= 1 for one in found)
 
 
+def test_what_is_called_exact_was_counted_however_many_ties_there_are() -> None:
+    values = np.round(np.random.default_rng(0).normal(size=400), 2)
+    a, b = values[:200], values[200:]
+    assert permutation_test(a, b, decimals=2).method == "exact"
+    found, normal = (
+        shifted_mann_whitney(a, b, margin=0.01, better="higher", decimals=2, exact=exact) for exact in (True, False)
+    )
+    assert found.method == "exact"
+    assert found.p == pytest.approx(normal.p, rel=1e-3)
+    with pytest.raises(ValueError, match="the relabellings of 401 values are too many"):
+        shifted_mann_whitney(a, np.append(b, 0), margin=0.01, better="higher", decimals=2, exact=True)
+
+
 def test_nothing_is_claimed_of_values_that_are_all_equal() -> None:
     found = shifted_mann_whitney([5.1, 5.1], [3.0, 3.0, 3.0], margin=2.1, better="lower", decimals=1)
     assert (found.p, found.method, found.statistic) == (1.0, "none", 3.0)
@@ -187,6 +200,13 @@ def test_every_criterion_is_tested_in_its_own_direction(tmp_path: Path) -> None:
         assert (row["p"] < 1e-4) == (row["better"] == "higher")
     assert [row["adjusted_p"] for row in rows.values()] == adjust([row["p"] for row in rows.values()]).tolist()
     assert (data["margin"], data["unit"], data["adjust"]) == (2.1, "Gy", "holm")
+    assert set(data["versions"]) == {"isocenter", "numpy", "python", "scipy"}
+
+
+def test_a_team_that_a_spreadsheet_would_run_is_a_text_in_the_csv(tmp_path: Path) -> None:
+    team = table(tmp_path / "hot.parquet", shift=6.0)
+    assert run("openkbp2020", f"+{team}", "--out", tmp_path / "o.csv").exit_code == 0
+    assert set(pl.read_csv(tmp_path / "o.csv")["team"]) == {"'+hot"}
 
 
 def test_a_larger_margin_forgives_more(tmp_path: Path) -> None:

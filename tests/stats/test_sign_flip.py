@@ -98,7 +98,7 @@ def test_drawn_flips_are_never_impossible() -> None:
     d = np.arange(1.0, 61)  # all one way: 2⁻⁶⁰
     for replicates in (1, 99, 20_000):
         found = sign_flip(d, 0 * d, better="higher", decimals=None, replicates=replicates)
-        assert found == SignFlip(30.5, 60, 1 / (replicates + 1), "drawn")
+        assert found == SignFlip(30.5, 60, 1 / (replicates + 1), "drawn", replicates=replicates, seed=0)
     assert sign_flip(d, 0 * d, better="higher", decimals=0).p == 2.0**-60
     assert sign_flip(d, 0 * d, better="lower", decimals=None).p == 1.0
 

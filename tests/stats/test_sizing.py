@@ -14,7 +14,7 @@ from scipy import stats
 
 from isocenter.stats._hillis import ObuchowskiRockette, hillis_cases, hillis_power
 from isocenter.stats._simulated_power import simulated_power
-from isocenter.stats._sizing import power, power_grid
+from isocenter.stats._sizing import degrees_of_freedom, power, power_grid
 from isocenter.stats._study_design import Design, PairComponents, VarianceComponents, designs
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "mrmc" / "sizing"
@@ -178,6 +178,12 @@ def test_what_is_no_study_is_said() -> None:
         Design(7, 40, 40, blocks=4, paired_readers=False)
     with pytest.raises(ValueError, match="at least 1 block"):
         Design(3, 40, 1, blocks=0)
+    with pytest.raises(
+        ValueError, match=r"whole numbers of readers, cases and blocks, not nan readers, 10.5 positives"
+    ):
+        Design(math.nan, 40, 10.5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"not 2\.0 blocks"):
+        Design(20, 40, 40, blocks=2.0)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="at least one design"):
         power_grid(PICAI, [], effect=0.05)
 
@@ -186,6 +192,26 @@ def test_what_is_no_study_is_said() -> None:
 def test_a_power_is_that_to_show_something(options: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="power is that to show something"):
         power(PICAI, Design(20, 140, 60), **options)
+
+
+def test_variances_are_numbers() -> None:
+    undefined = VarianceComponents(n=math.nan)
+    for biased in (undefined, PairComponents(PICAI, PICAI, undefined)):
+        with pytest.raises(ValueError, match=r"biased: variances are finite numbers, found .*nan"):
+            power(PICAI, Design(20, 140, 60), effect=0.05, biased=biased)
+    with pytest.raises(ValueError, match="components: variances are finite numbers, found inf"):
+        power(VarianceComponents(n=math.inf), Design(20, 140, 60), effect=0.05)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e150, 1e300])
+def test_degrees_of_freedom_know_no_unit(scale: float) -> None:
+    design = Design(20, 140, 60)
+    one, other = (
+        degrees_of_freedom(by * 1e-3, VarianceComponents(n=by * 0.02, d=by * 0.03, r=by * 0.004), design)
+        for by in (1.0, scale)
+    )
+    assert other == pytest.approx(one, rel=1e-9)
+    assert 19 < one < 1000
 
 
 def test_a_pilot_with_a_variance_below_zero_sizes_nothing() -> None:

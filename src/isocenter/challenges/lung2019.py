@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from isocenter.evaluation import Case, Challenge, Score
+from isocenter.evaluation import Case, Challenge, MaskPicture, Score
 from isocenter.metrics import count_overlap, s_score_of
 from isocenter.ranking import FixedValue, MeanThenRank, Participation
 from isocenter.submissions import MaskFile
@@ -36,6 +36,11 @@ def measure(reference: LabelMap, output: Mapping[str, LabelMap]) -> Iterator[Sco
     yield Score("jaccard", overlap.jaccard())
     yield Score("precision", overlap.precision())
     yield Score("recall", overlap.recall())
+
+
+def depict(reference: LabelMap, output: Mapping[str, LabelMap]) -> MaskPicture:
+    """The two masks."""
+    return MaskPicture.of(reference, output["mask"])
 
 
 def _phase(name: str, title: str, first: str, last: str) -> dict[str, Any]:
@@ -70,6 +75,7 @@ challenge = Challenge(
     metrics=METRICS,
     prepare=prepare,
     measure=measure,
+    depict=depict,
     boards={metric: MeanThenRank(metric, missing=FixedValue(0.0), ties="min") for metric in METRICS},
     participation=Participation(quota=None, counts="best"),
     edition={
@@ -95,6 +101,37 @@ challenge = Challenge(
             "above": "0.574",
             "round_up_to": 25,
             "phase": "phase-3",
+        },
+        "organisation": {
+            "life_cycle": "One-time contest.",
+            "platform": "topcoder.com",
+            "interaction": "Fully automatic methods; in phases 2 and 3 a seed point inside every tumour is given.",
+            "submission": "A mask per scan of the validation set, scored at once. At the end of a phase the code and "
+            "the trained model, which the study team runs on the holdout set.",
+            "ethics": "Dana-Farber/Harvard Cancer Center, protocol 11-286, with a waiver of consent.",
+            "team_code": "The code of a phase is released to those who take part in the next.",
+            "label_access": "The study team alone; the holdout scans are not released either.",
+        },
+        "mission": {
+            "application": "Treatment planning",
+            "category": "Segmentation",
+            "target_cohort": "Patients with lung cancer whose radiotherapy is planned.",
+            "challenge_cohort": "461 patients with non-small cell lung cancer, planned from 2001 to 2014.",
+            "modality": "Planning CT",
+            "image_context": "DICOM headers, and whether contrast agent was given.",
+            "data_origin": "Thorax.",
+            "algorithm_target": "The primary tumour.",
+        },
+        "datasets": {
+            "devices": "GE Lightspeed RT16 (60 %), RT (36 %) and QX/i (4 %).",
+            "acquisition": "512 × 512 pixels; slices of 2.5 mm (96 %), 3.75 mm (2 %) or 5 mm (2 %).",
+            "case": "The planning CT of one patient, with the mask of the primary tumour.",
+            "numbers": "229 training, 96 validation and 136 holdout cases, parted at random.",
+            "reference": "Drawn again on all scans by one radiation oncologist, with PET and clinical reports at hand.",
+            "annotators": "One radiation oncologist with expertise in lung cancer.",
+            "merging": "One annotation per case; nothing was merged.",
+            "annotation_errors": "Measured by the same observer on 42 scans after three months, and by six observers "
+            "on 21 scans of a public data set.",
         },
     },
 )

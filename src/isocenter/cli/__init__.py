@@ -23,6 +23,7 @@ from isocenter.cli import (
     _convert,
     _criteria,
     _demo,
+    _describe,
     _dvh,
     _edition,
     _ensemble,
@@ -35,9 +36,11 @@ from isocenter.cli import (
     _progress,
     _rank,
     _reads,
+    _report,
     _score,
     _show,
     _verify,
+    _view,
 )
 
 __all__ = ["app", "main"]
@@ -92,6 +95,8 @@ app.command("multiverse")(_multiverse.multiverse)
 app.command("plan-cases")(_plan_cases.plan_cases)
 app.command("progress")(_progress.progress)
 app.command("show")(_show.show)
+app.command("view")(_view.view)
+app.command("report")(_report.report)
 app.command("dvh")(_dvh.dvh)
 app.command("ensemble")(_ensemble.ensemble)
 app.command("agreement")(_agreement.agreement)
@@ -101,6 +106,7 @@ app.command("mrmc")(_mrmc.mrmc)
 app.command("power")(_power.power)
 app.command("init")(_edition.init)
 app.command("validate")(_edition.validate)
+app.command("describe")(_describe.describe)
 app.command("challenges")(_edition.challenges)
 app.add_typer(_prepare.app, name="prepare")
 app.add_typer(_convert.app, name="convert")
@@ -130,6 +136,8 @@ def _is_ours(error: Exception) -> bool:
     """Whether an error is one of those that are written for users; any other is a defect and keeps its traceback."""
     from isocenter.editions import EditionError
     from isocenter.evaluation import CohortError, UnknownChallengeError
+    from isocenter.papers import FolderError
     from isocenter.scores import ScoreTableError
 
-    return isinstance(error, CohortError | EditionError | OSError | ScoreTableError | UnknownChallengeError)
+    ours = CohortError | EditionError | FolderError | OSError | ScoreTableError | UnknownChallengeError
+    return isinstance(error, ours)

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from isocenter.cli._arguments import ChallengeName, Json, Phase
-from isocenter.cli._tables import Benchmark, BoardName, Organiser, Tables, TeamTables, give_up, open_tables, refuse_out
+from isocenter.cli._tables import (
+    Benchmark,
+    BoardName,
+    Organiser,
+    Tables,
+    TeamTables,
+    csv_text,
+    give_up,
+    open_tables,
+    refuse_out,
+    write_out,
+)
 
 if TYPE_CHECKING:
     from isocenter.ranking import PairedValues
@@ -57,7 +68,6 @@ def compare(
     Example: isocenter compare hecktor2020 radlab=radlab.parquet \
              oncoseg=oncoseg.parquet --test t --adjust bonferroni --two-sided
     """
-    from isocenter import atomic
     from isocenter.ranking import paired_values
 
     refuse_out(out, tables)
@@ -86,7 +96,7 @@ def compare(
     data = _data(opened, values, found)
     text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
     if out is not None:
-        atomic.write_text(text if out.suffix == ".json" else _csv(data), out)
+        write_out({"--out": (out, text if out.suffix == ".json" else _csv(data))})
     if as_json:
         typer.echo(text, nl=False)
     else:
@@ -150,10 +160,12 @@ def _data(opened: Tables, values: PairedValues, found: list[Comparisons]) -> dic
             {
                 "clusters": one.clusters,
                 "methods": list(one.methods),
+                "seed": one.seed,
                 "rows": [_row(row, one, values) for row in one.rows],
             }
             for one in found
         ],
+        "versions": first.to_dict()["versions"],
     }
 
 
@@ -176,4 +188,4 @@ def _csv(data: dict[str, Any]) -> str:
         for one in data["tests"]
         for row in one["rows"]
     ]
-    return pl.DataFrame(rows, infer_schema_length=None).write_csv()
+    return csv_text(pl.DataFrame(rows, infer_schema_length=None))

@@ -11,7 +11,7 @@ import typer
 
 from isocenter.cli._arguments import ChallengeName, Json, Phase
 from isocenter.cli._many import show_table
-from isocenter.cli._tables import Tables, TeamTables, give_up, open_tables, refuse_out
+from isocenter.cli._tables import Tables, TeamTables, csv_text, give_up, open_tables, refuse_out, write_out
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,8 +44,6 @@ def criteria(
     Example: isocenter criteria openkbp2020 radlab=radlab.parquet \
              --adjust holm --out criteria.csv
     """
-    from isocenter import atomic
-
     refuse_out(out, tables)
     if not 0 < margin < math.inf:
         msg = f"a margin is finite and above 0 (it says how much worse is accepted), not {margin}"
@@ -57,16 +55,18 @@ def criteria(
     pairs, problems = _pairs(opened.scores)
     if problems:
         give_up("\n".join(problems), opened.remarks)
+    rows, versions = _tested(pairs, margin=margin, adjust=adjust)
     data = {
         "challenge": opened.challenge.name,
         "margin": margin,
         "unit": "Gy",
         "adjust": adjust,
-        "rows": _tested(pairs, margin=margin, adjust=adjust),
+        "rows": rows,
+        "versions": versions,
     }
     text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
     if out is not None:
-        atomic.write_text(text if out.suffix == ".json" else _csv(data), out)
+        write_out({"--out": (out, text if out.suffix == ".json" else _csv(data))})
     if as_json:
         typer.echo(text, nl=False)
     else:
@@ -123,13 +123,14 @@ def _left_out(scores: pl.DataFrame) -> list[str]:
     return [f"{team}: {', '.join(cases)} missing or failed, and in no test." for team, cases in found.iter_rows()]
 
 
-def _tested(pairs: pl.DataFrame, *, margin: float, adjust: _Adjust) -> list[dict[str, Any]]:
-    """A test per team and criterion; those of a team are adjusted together."""
+def _tested(pairs: pl.DataFrame, *, margin: float, adjust: _Adjust) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """A test per team and criterion, those of a team adjusted together; and the software that made them."""
     from isocenter import stats
     from isocenter.metrics import catalogue
 
     decimals = catalogue.get("dvh_value").decimals
     rows: list[dict[str, Any]] = []
+    versions: dict[str, str] = {}
     for team, own in pairs.partition_by("submission", as_dict=True).items():
         by_part = own.partition_by("part", as_dict=True)
         tests = {
@@ -139,12 +140,13 @@ def _tested(pairs: pl.DataFrame, *, margin: float, adjust: _Adjust) -> list[dict
             for part, better in _better().items()
             if (found := by_part.get((part,))) is not None
         }
+        versions = next(iter(tests.values())).to_dict()["versions"]
         adjusted = stats.adjust([test.p for test in tests.values()], adjust).tolist()
         rows += [
             {"team": team[0], **_row(part, test), "adjusted_p": p}
             for (part, test), p in zip(tests.items(), adjusted, strict=True)
         ]
-    return rows
+    return rows, versions
 
 
 def _row(part: str, test: ShiftedMannWhitney) -> dict[str, Any]:
@@ -167,7 +169,7 @@ def _csv(data: dict[str, Any]) -> str:
     import polars as pl
 
     kept = ("challenge", "margin", "adjust")
-    return pl.DataFrame([{**{name: data[name] for name in kept}, **row} for row in data["rows"]]).write_csv()
+    return csv_text(pl.DataFrame([{**{name: data[name] for name in kept}, **row} for row in data["rows"]]))
 
 
 def _show(opened: Tables, data: dict[str, Any]) -> None:

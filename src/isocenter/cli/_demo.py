@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from isocenter.cli._demo_editions import PHASES, write_edition
 from isocenter.cli._terminal import Move, progress, show_board
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
     from isocenter.report import Figure
 
 _MARK = ".isocenter-demo"
+_MADE = (
+    *("reference", "submissions", "scores", "earlier", "observers", "report"),
+    *("challenge.toml", "submissions.csv", "cases.csv", "reads.csv", "routine.csv", "run_times.csv"),
+    *("participants.csv", "survey.csv"),
+)
 _OTHER_BOARDS = {"openkbp2020": "dvh", "doserad2026": "as-described"}
 # Doses are large; and whether a test tells ill from healthy takes more of both than a mean of masks.
 _PATIENTS = {"openkbp2020": 0.5, "doserad2026": 0.5, "picai2022": 4.0}
@@ -36,12 +42,13 @@ def demo(
     cases: Annotated[int, typer.Option(min=1, help="How many synthetic patients in each challenge.")] = 12,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other patients.")] = 0,
 ) -> None:
-    """Make synthetic challenges with teams of different skill, score and rank them, write their pages.
+    """Make synthetic challenges with teams of different skill, score and rank them, write their reports.
 
     Five cohorts, each in a folder of its own: HECKTOR 2020 and the lung contest
     of 2019, masks of tumours; OpenKBP 2020 and DoseRAD2026, doses, with half as
     many patients; PI-CAI 2022, lesions and diagnoses, with four times as many,
-    and readers. Start at index.html.
+    and readers. Each folder is an edition, with its board and its report.
+    Start at index.html.
 
     Example: isocenter demo my-demo/
     """
@@ -67,6 +74,13 @@ def demo(
             move = start(f"{challenge.name}: scoring")
             boards[challenge.name] = _play(challenge, cohort, home, seed=seed, move=move)
             board, _ = boards[challenge.name]
+            write_edition(challenge, cohort, home, seed=seed, move=start(f"{challenge.name}: edition"))
+            _report(home, challenge.name, seed=seed, move=start(f"{challenge.name}: report"))
+            links.append(
+                report.Link(
+                    f"{challenge.name}/report/report.html", f"{challenge.title}: report", "PDF, JSON and CSV beside it"
+                )
+            )
             links.append(report.Link(f"{challenge.name}/leaderboard.html", challenge.title, _in_short(board)))
             if other := _OTHER_BOARDS.get(challenge.name):
                 title = f"{challenge.title}: board {other}"
@@ -128,6 +142,15 @@ def _play(
     return boards[0]
 
 
+def _report(home: Path, name: str, *, seed: int, move: Move) -> None:
+    """The report of the edition in a folder."""
+    from isocenter.papers import Settings, Study, make_report, open_folder, write_report
+
+    folder = open_folder(home, phase=PHASES.get(name))
+    command = f"isocenter report {name} --phase {folder.phase} --seed {seed}"
+    write_report(make_report(Study(folder, Settings(seed=seed), move), command=command), home / "report")
+
+
 def _figures(challenge: Challenge, cohort: CohortFiles, board: Board, scores: pl.DataFrame) -> list[Figure]:
     """Curves, and a case as the first and the last of the board predict it, if there is anything to see."""
     from isocenter import evaluation, readers, report
@@ -146,9 +169,12 @@ def _figures(challenge: Challenge, cohort: CohortFiles, board: Board, scores: pl
         case = next((name for name, ill in zip(first.cases, first.truth, strict=True) if ill), case)
     figures = report.detection_figures(found, readers=panel)
     for place, team in enumerate(dict.fromkeys((ranked[0], ranked[-1]))):
-        picture = evaluation.depict(
-            challenge, reference=cohort.reference, submission=cohort.submissions[team], case=case
-        )
+        try:
+            picture = evaluation.depict(
+                challenge, reference=cohort.reference, submission=cohort.submissions[team], case=case
+            )
+        except ValueError:  # nothing was handed in for it
+            continue
         figures += report.case_figures(picture, case=case, team=team, name=f"picture{place}")
     return figures
 
@@ -175,10 +201,9 @@ def _counting(move: Move, total: int) -> Callable[[str], None]:
 def _make_room(folder: Path, names: list[str]) -> None:
     """A folder for the demo: new, empty, or that of an earlier demo, whose files are removed."""
     if folder.is_dir() and (folder / _MARK).exists():
-        for name, old in itertools.product(names, ("reference", "submissions", "scores")):
-            shutil.rmtree(folder / name / old, ignore_errors=True)
-        for name in names:
-            (folder / name / "reads.csv").unlink(missing_ok=True)
+        for name, old in itertools.product(names, _MADE):
+            path = folder / name / old
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
     elif folder.exists() and any(folder.iterdir()):
         msg = f"{folder} holds other files; the demo wants a folder of its own"
         raise typer.BadParameter(msg, param_hint="FOLDER")

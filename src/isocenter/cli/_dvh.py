@@ -12,6 +12,7 @@ import typer
 from isocenter.cli._arguments import Json
 from isocenter.cli._dvh_sources import Found, Which, from_files, from_study
 from isocenter.cli._many import show_table
+from isocenter.cli._tables import csv_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,7 +25,6 @@ _OF_PRESCRIPTION = "V95%[%]"
 # A target whose median dose is this far from the prescription is more likely in other units, or of one fraction.
 _PLAUSIBLE = (0.5, 1.5)
 # What a spreadsheet takes for the start of a formula; some look past blanks.
-_FORMULA = r"^\s*[=+\-@]"
 
 
 def dvh(
@@ -118,7 +118,7 @@ def dvh(
         raise typer.Exit(1) from None
     found.notes = [f"Read by the rule {rule}. {found.prescribed}", *found.notes, *_implausible(found)]
     if csv is not None:
-        atomic.write_text(_without_formulas(rows).write_csv(), csv)
+        atomic.write_text(csv_text(rows), csv)
     if out is not None:
         atomic.write_text(_picture(found, rows, as_page=out.suffix == ".html"), out)
     if as_json:
@@ -173,14 +173,6 @@ def _heading(column: str) -> str:
 
 def _cells(row: Sequence[object]) -> list[str]:
     return ["–" if cell is None else f"{cell:.2f}" if isinstance(cell, float) else str(cell) for cell in row]
-
-
-def _without_formulas(rows: pl.DataFrame) -> pl.DataFrame:
-    """The table for a spreadsheet, which would run a structure called "=…"; others chose the names."""
-    import polars as pl
-
-    name = pl.col("structure")
-    return rows.with_columns(pl.when(name.str.contains(_FORMULA)).then("'" + name).otherwise(name).alias("structure"))
 
 
 def _picture(found: Found, rows: pl.DataFrame, *, as_page: bool) -> str:

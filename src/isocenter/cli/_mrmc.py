@@ -6,24 +6,21 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 
 from isocenter.cli._arguments import Json
-from isocenter.cli._many import show_table
-from isocenter.cli._tables import refuse_out
+from isocenter.cli._mrmc_points import Beside, find, parse_points
+from isocenter.cli._mrmc_show import NAMES, csv_of, page_of, show
+from isocenter.cli._tables import refuse_out, write_out
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from isocenter.stats import NonInferiority
-    from isocenter.stats.mrmc import Analysis, Modality, Pair, ReadsError
+    from isocenter.cli._mrmc_show import Verdicts
+    from isocenter.stats.mrmc import Analysis, ReadsError
 
-    # By new modality and reference; none where the difference has no variance.
-    _Verdicts = dict[tuple[str, str], NonInferiority | None]
-
-_NAMES = {"auc": "AUC", "sensitivity": "sensitivity", "specificity": "specificity"}
 
 Reads = Annotated[
     Path,
@@ -72,6 +69,34 @@ def mrmc(
     preset: Annotated[
         Literal["picai"] | None, typer.Option(help="A rule of non-inferiority: margin 0.05, and a difference above 0.")
     ] = None,
+    points: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N,N,…",
+            help="Also compare where readers call from this rating (or score) on: algorithms with the reference, "
+            "or panels.",
+        ),
+    ] = None,
+    lesions: Annotated[
+        Path | None,
+        typer.Option(
+            help="Compare lesions there too: rows of reader_id,modality_id,case_id,is_lesion,confidence (.csv).",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+    panels: Annotated[
+        Path | None,
+        typer.Option(
+            help="Compare panels of readers with each other: rows of reader_id,panel (.csv).",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+    bootstrap: Annotated[
+        int, typer.Option(min=0, help="Also find standard errors of AUCs by so many draws of readers and cases.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the draws.")] = 0,
     level: Annotated[float, typer.Option(min=0.5, max=0.999, help="The coverage of the intervals.")] = 0.95,
     compat: Annotated[
         Literal["imrmc-4.0.3"] | None, typer.Option(help="Do as this program: weights of readers, rounding of df.")
@@ -90,11 +115,15 @@ def mrmc(
 
     Example: isocenter mrmc reads.csv --reference radiologists --margin 0.05
     """
-    from isocenter import atomic
     from isocenter.stats.mrmc import ReadsError, analyse
 
-    refuse_out(out, [], table)
+    refuse_out(out, [], table, lesions, panels)
     _refuse_nonsense(reference, margin, preset, html, endpoint)
+    beside = Beside(
+        reference, parse_points(points), lesions, panels, margin, preset, level, readers, tuple(fixed or ()), bootstrap,
+        seed,
+    )  # fmt: skip
+    beside.refuse_nonsense()
     try:
         reads = open_reads(table)
         found = analyse(
@@ -109,28 +138,30 @@ def mrmc(
             level=level,
             compat=compat,
         )
+        if reference is not None:
+            found = _oriented(found, reference)
+        more = find(reads, beside)
     except ReadsError as error:
-        refuse_reads(error, table, as_json=as_json)
+        wrong = lesions if lesions is not None and error.source == "lesions" else table
+        refuse_reads(error, wrong, as_json=as_json)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-    if reference is not None:
-        found = _oriented(found, reference)
     verdicts = _verdicts(found, reference, margin, preset) if margin is not None or preset is not None else {}
     data = {"ok": True, "file": table.name, "reference": reference, **found.to_dict()}
     data["non_inferiority"] = [
         {"new": new, "reference": old, **({"label": None} if verdict is None else verdict.to_dict())}
         for (new, old), verdict in verdicts.items()
     ]
+    data |= more.to_dict()
     text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-    page = _page(reads, found, table.name) if html is not None else ""
-    if out is not None:
-        atomic.write_text(text if out.suffix == ".json" else _csv(found, verdicts), out)
-    if html is not None:
-        atomic.write_text(page, html)
+    page = page_of(reads, found, table.name) if html is not None else ""
+    texts = {} if out is None else {"--out": (out, text if out.suffix == ".json" else csv_of(found, verdicts))}
+    write_out(texts if html is None else texts | {"--html": (html, page)})
     if as_json:
         typer.echo(text, nl=False)
         return
-    _show(found, verdicts, title=f"{table.name}: {_NAMES[endpoint]} of {len(found.modalities)} modalities")
+    show(found, verdicts, title=f"{table.name}: {NAMES[endpoint]} of {len(found.modalities)} modalities")
+    more.show()
     for path in (out, html):
         if path is not None:
             typer.echo(f"Written to {path}")
@@ -152,10 +183,11 @@ def refuse_reads(error: ReadsError, path: Path, *, as_json: bool) -> NoReturn:
     from isocenter.stats.mrmc import ReadsError
     from isocenter.submissions import printable
 
+    name = path.name if error.source in ("reads", "lesions") else error.source
     if as_json:
-        typer.echo(json.dumps({"ok": False, "file": path.name, "problems": error.problems}, indent=2))
+        typer.echo(json.dumps({"ok": False, "file": name, "problems": error.problems}, indent=2))
     else:
-        for line in str(ReadsError(error.problems, path.name)).splitlines():
+        for line in str(ReadsError(error.problems, name)).splitlines():
             typer.echo(printable(line), err=True)
     raise typer.Exit(1) from None
 
@@ -190,97 +222,9 @@ def _oriented(found: Analysis, reference: str) -> Analysis:
 
 def _verdicts(
     found: Analysis, reference: str | None, margin: float | None, preset: Literal["picai"] | None
-) -> _Verdicts:
-    from isocenter.stats import non_inferiority
-
+) -> Verdicts:
     return {
-        (pair.a, pair.b): non_inferiority(
-            pair.difference, math.sqrt(pair.variance), pair.df, margin=margin, level=found.level, preset=preset
-        )
-        if pair.variance > 0
-        else None
+        (pair.a, pair.b): pair.non_inferiority(margin=margin, level=found.level, preset=preset)
         for pair in found.pairs.values()
         if pair.b == reference
     }
-
-
-def _show(found: Analysis, verdicts: _Verdicts, *, title: str) -> None:
-    from isocenter.submissions import printable
-
-    interval = f"{100 * found.level:g} % interval"
-    rows = [
-        [printable(name), str(len(m.readers)), f"{m.estimate:.4f}", _error(m.variance), f"[{m.low:.4f}, {m.high:.4f}]"]
-        for name, m in found.modalities.items()
-    ]
-    show_table(printable(title), ["modality", "readers", _NAMES[found.endpoint], "SE", interval], rows)
-    if found.pairs:
-        several = len(found.pairs) > 1
-        columns = ["difference", "a − b", "SE", "df", interval, "p", *(["adjusted p"] * several)]
-        pairs = [[*_cells(pair), *([_p(pair.adjusted)] * several)] for pair in found.pairs.values()]
-        show_table("Differences", columns, [[printable(cell) for cell in row] for row in pairs])
-    for (new, old), verdict in verdicts.items():
-        said = "non-inferiority is not decided, as the difference has no variance." if verdict is None else verdict
-        typer.echo(printable(f"{new} − {old}: {said}"))
-    if verdicts:
-        typer.echo()
-    for line in str(found).splitlines():
-        typer.echo(printable(line))
-
-
-def _cells(pair: Pair) -> list[str]:
-    df = "∞" if math.isinf(pair.df) else f"{pair.df:.1f}"
-    bounds = f"[{pair.low:+.4f}, {pair.high:+.4f}]"
-    return [f"{pair.a} − {pair.b}", f"{pair.difference:+.4f}", _error(pair.variance), df, bounds, _p(pair.p)]
-
-
-def _error(variance: float) -> str:
-    return f"{math.sqrt(variance):.4f}" if variance > 0 else "–"
-
-
-def _p(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def _csv(found: Analysis, verdicts: _Verdicts) -> str:
-    """A row for each modality, without b, and one for each pair."""
-    import polars as pl
-
-    rows: list[dict[str, Any]] = [_row(name, None, m.estimate, m) for name, m in found.modalities.items()]
-    for (a, b), pair in found.pairs.items():
-        row = _row(a, b, pair.difference, pair) | {"p": pair.p, "adjusted": pair.adjusted}
-        if (verdict := verdicts.get((a, b))) is not None:
-            row |= {"margin": verdict.margin, "label": verdict.label, "p_one_sided": verdict.p_one_sided}
-        rows.append(row)
-    blank = dict.fromkeys([name for row in rows for name in row])
-    return pl.DataFrame([blank | row for row in rows], infer_schema_length=None).write_csv()
-
-
-def _row(a: str, b: str | None, estimate: float, of: Modality | Pair) -> dict[str, Any]:
-    df = None if math.isinf(of.df) else of.df
-    spread = {"standard_error": math.sqrt(of.variance), "df": df, "low": of.low, "high": of.high, "status": of.status}
-    return {"a": a, "b": b, "estimate": estimate, **spread}
-
-
-def _page(reads: pl.DataFrame, found: Analysis, name: str) -> str:
-    """The average curves together, and for each modality the curves of its readers."""
-    import numpy as np
-
-    from isocenter import report
-    from isocenter.metrics import RocCurve, roc_curve
-    from isocenter.stats.mrmc import average_curves
-
-    # An average has no threshold of its own.
-    averages = {
-        modality: RocCurve(curve.fpf, curve.tpf, np.full(curve.fpf.shape, np.nan))
-        for modality, curve in average_curves(reads).items()
-    }
-    caption = "Along the diagonal, all readers weighted equally: the area under the average is the mean of their AUCs."
-    title = "Average ROC curves"
-    figures = [report.Figure("average", title, caption, report.roc_plot(averages, title=title, name="average"))]
-    for number, (modality, m) in enumerate(found.modalities.items()):
-        own = {reader: reads.filter(modality_id=modality, reader_id=reader) for reader in m.readers}
-        curves = {r: roc_curve(rows["truth"], rows["score"], weight=rows["weight"]) for r, rows in own.items()}
-        title, plot = f"Readers of {modality}", f"readers-{number}"
-        drawn = report.roc_plot(curves, title=title, name=plot)
-        figures.append(report.Figure(plot, title, "Empirical: every score that was given is a threshold.", drawn))
-    return report.pictures_page("Reader study", figures, subtitle=name)

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isocenter.cli._arguments import ChallengeName, Json, Phase
-from isocenter.cli._tables import Benchmark, BoardName, Organiser, TeamTables, give_up, open_tables, refuse_out
+from isocenter.cli._tables import (
+    Benchmark,
+    BoardName,
+    Organiser,
+    TeamTables,
+    csv_text,
+    give_up,
+    open_tables,
+    refuse_out,
+)
 
 if TYPE_CHECKING:
     from isocenter.ranking import Multiverse
@@ -92,4 +101,4 @@ def _csv(found: Multiverse) -> str:
     teams = [one.team for one in found.standings]
     rows = [(outcome.universe.name, team, outcome.ranks.get(team)) for outcome in found.outcomes for team in teams]
     schema = {"universe": pl.String, "team": pl.String, "rank": pl.Float64}
-    return pl.DataFrame(rows, schema=schema, orient="row").write_csv()
+    return csv_text(pl.DataFrame(rows, schema=schema, orient="row"))

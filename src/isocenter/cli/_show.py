@@ -24,8 +24,8 @@ def show(
 ) -> None:
     r"""Show cases of a submission beside their reference.
 
-    Doses as DVHs, slices and differences; lesions and candidates as outlines
-    with their likelihoods.
+    Doses as DVHs, slices and differences; masks as outlines; lesions and
+    candidates as outlines with their likelihoods.
 
     Example: isocenter show openkbp2020 --reference validation-pats/ \
              --submission team.zip --case pt_201 --out pt_201.html

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -12,7 +13,7 @@ from isocenter.cli._arguments import setting
 from isocenter.cli._rank import _dated, _inside, _read, _refuse_nonsense, _refuse_other_cohorts, _with_run_times
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
@@ -87,6 +88,30 @@ def refuse_out(out: Path | None, tables: Sequence[str], *others: Path | None) ->
     ):
         msg = f"{out} should be a file of its own that ends in .csv or .json"
         raise typer.BadParameter(msg, param_hint="--out")
+
+
+def write_out(texts: Mapping[str, tuple[Path, str]]) -> None:
+    """Write the text of each option to its file: all of them, or none where one cannot be written."""
+    from isocenter import atomic
+
+    with ExitStack() as together:
+        for option, (path, text) in texts.items():
+            try:
+                partial = together.enter_context(atomic.replacing(path))
+                partial.write_text(text, encoding="utf-8", newline="")
+            except OSError as error:
+                msg = f"{path} cannot be written ({error.strerror}); nothing was"
+                raise typer.BadParameter(msg, param_hint=option) from None
+
+
+def csv_text(table: pl.DataFrame) -> str:
+    """As CSV; names that strangers chose are texts in a spreadsheet, and no formulas."""
+    import polars as pl
+
+    from isocenter.submissions import as_cell
+
+    texts = [pl.col(name).map_elements(as_cell, pl.String) for name, kind in table.schema.items() if kind == pl.String]
+    return table.with_columns(texts).write_csv()
 
 
 def give_up(error: str, remarks: Sequence[str]) -> NoReturn:

@@ -5,7 +5,8 @@
              ├─ prizes    for a place on the board of a phase
              ├─ bonuses   fixed amounts that no place decides
              ├─ payout    so much for every step beyond a score
-             └─ boards    rankings by rules of the edition's own
+             ├─ boards    rankings by rules of the edition's own
+             └─ summary, organisation, mission, datasets, assessment: the description, as far as no code knows it
 
 Every field has a description of one sentence, which becomes its comment in a generated file.
 """
@@ -20,6 +21,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
 from isocenter.editions._board_rule import BoardRule
+from isocenter.editions._description import Assessment, Datasets, Mission, Organisation, Summary
 from isocenter.editions._table import Table
 from isocenter.editions._values import (
     Allowed,
@@ -211,6 +213,23 @@ class Edition(Table):
         Allowed("boards, each under its own heading [[boards]] in double brackets"),
     ] = Field(
         default=(), description="Boards with rules of their own, beside those of the challenge or in their place."
+    )
+    summary: Annotated[Summary, Allowed("its settings under the heading [summary]")] = Field(
+        default=Summary(),
+        description="From here on, what `isocenter describe` puts into the description of the challenge: the summary; "
+        'texts stand in quotes, or between """ and """ if they have several lines, and what is left out is listed.',
+    )
+    organisation: Annotated[Organisation, Allowed("its settings under the heading [organisation]")] = Field(
+        default=Organisation(), description="The description: who runs the challenge, and what teams agree to."
+    )
+    mission: Annotated[Mission, Allowed("its settings under the heading [mission]")] = Field(
+        default=Mission(), description="The description: what the methods are for, and for which patients."
+    )
+    datasets: Annotated[Datasets, Allowed("its settings under the heading [datasets]")] = Field(
+        default=Datasets(), description="The description: the cases, and where their reference comes from."
+    )
+    assessment: Annotated[Assessment, Allowed("its settings under the heading [assessment]")] = Field(
+        default=Assessment(), description="The description: why results are measured and ranked in this way."
     )
 
     @field_validator("phases")

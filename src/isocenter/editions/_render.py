@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from datetime import datetime
@@ -61,14 +62,23 @@ def _explained(field: FieldInfo) -> Iterator[str]:
     for choice, meaning in allowed.choices.items():
         yield from _comment(f"{choice:<{width}}  {meaning}", indent=2, hang=width + 4)
     left_out = f"left out, {allowed.absent}" if allowed.absent else ""
-    if not allowed.choices:
+    if not allowed.choices and allowed.spoken:
         yield from _comment(f"Write {allowed.what}{f'; {left_out}' if left_out else ''}.")
     elif left_out:
         yield from _comment(f"{left_out.capitalize()}.")
 
 
 def _setting(name: str, value: object, field: FieldInfo) -> str:
-    return f"# {name} = {allowed_in(field).example}" if value is None else f"{name} = {_value(value)}"
+    if value is None:
+        return f"# {name} = {allowed_in(field).example}"
+    several = isinstance(value, str) and "\n" in value
+    return f"{name} = {_over_lines(str(value)) if several else _value(value)}"
+
+
+def _over_lines(text: str) -> str:
+    """A text of several lines as TOML, each on its own; quotes that might end it are spelt out."""
+    shown = "".join(character if character in '\n"' else _character(character) for character in text)
+    return '"""\n' + re.sub(r'"(?="|\Z)', r'\\"', shown) + '"""'
 
 
 def _comment(text: str, *, indent: int = 0, hang: int = 0) -> list[str]:

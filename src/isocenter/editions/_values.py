@@ -33,12 +33,15 @@ class Allowed:
         Where there are few possible values: each as it is typed, and what it means.
     absent
         What it means to leave the field out.
+    spoken
+        Whether the comment of the field says what may be written; not where the heading of its table says it for all.
     """
 
     what: str
     example: str = ""
     choices: Mapping[str, str] = field(default_factory=dict, hash=False)
     absent: str = ""
+    spoken: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from isocenter.evaluation._case import CaseResult
 from isocenter.evaluation._challenge import Case, Challenge, OutputError, Remark, Score
 from isocenter.evaluation._cohort import Cohort, CohortError, open_cohort, read_facts
-from isocenter.evaluation._depict import DosePicture, LesionPicture, Picture, depict
+from isocenter.evaluation._depict import DosePicture, LesionPicture, MaskPicture, Picture, depict
 from isocenter.evaluation._registry import UnknownChallengeError, challenge_names, load_challenge
 from isocenter.evaluation._run import Evaluation, check, evaluate
 from isocenter.evaluation._workers import available_cores, worker_pool
@@ -17,6 +17,7 @@ __all__ = [
     "DosePicture",
     "Evaluation",
     "LesionPicture",
+    "MaskPicture",
     "OutputError",
     "Picture",
     "Remark",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isocenter.submissions import GridPolicy
-from isocenter.volumes import Volume
+from isocenter.volumes import LabelMap, Volume
 
 if TYPE_CHECKING:
     from isocenter.evaluation._challenge import Challenge
@@ -53,7 +53,20 @@ class LesionPicture:
     found: Volume
 
 
-Picture = DosePicture | LesionPicture
+@dataclass(frozen=True, eq=False)
+class MaskPicture:
+    """The mask of a reference and that of a submission on one grid; what is not 0 is inside."""
+
+    reference: Volume
+    output: Volume
+
+    @classmethod
+    def of(cls, reference: LabelMap, output: LabelMap) -> MaskPicture:
+        """The picture of two maps of labels."""
+        return cls(Volume(reference.array, reference.grid), Volume(output.array, output.grid))
+
+
+Picture = DosePicture | LesionPicture | MaskPicture
 
 
 def depict(

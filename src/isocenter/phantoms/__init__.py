@@ -14,14 +14,19 @@ from isocenter.phantoms._dose_files import write_doserad, write_doserad_predicti
 from isocenter.phantoms._dose_teams import TEAMS_DOSERAD, TEAMS_OPENKBP, DoseTeam, predict_beams, predict_dose
 from isocenter.phantoms._doserad import BeamPatient, doserad_patient
 from isocenter.phantoms._head_and_neck import head_and_neck
+from isocenter.phantoms._hecktor_facts import write_hecktor_facts
 from isocenter.phantoms._lung import LungScan, lung
+from isocenter.phantoms._lung_contest import EarlierSubmission, write_lung_contest
 from isocenter.phantoms._lung_teams import REGION_GROWING, TEAMS_LUNG
 from isocenter.phantoms._observers import OBSERVERS, Observer, observe
 from isocenter.phantoms._openkbp import DosePatient, openkbp_patient, write_openkbp, write_openkbp_predictions
+from isocenter.phantoms._openkbp_history import Attempt, write_openkbp_validation
+from isocenter.phantoms._openkbp_people import write_openkbp_people
 from isocenter.phantoms._petct import PetCt, pet_ct
 from isocenter.phantoms._prostate import ProstateExam, prostate_exam
 from isocenter.phantoms._prostate_cohort import write_picai_cohort
 from isocenter.phantoms._prostate_readers import READERS, ExamReader, Reading, read_exam
+from isocenter.phantoms._prostate_routine import ROUTINE_READERS, write_picai_routine
 from isocenter.phantoms._prostate_teams import TEAMS_PICAI, Detection, DetectionTeam, detect, soft_map
 from isocenter.phantoms._teams import TEAMS, Team, segment
 
@@ -29,17 +34,20 @@ __all__ = [
     "OBSERVERS",
     "READERS",
     "REGION_GROWING",
+    "ROUTINE_READERS",
     "TEAMS",
     "TEAMS_DOSERAD",
     "TEAMS_LUNG",
     "TEAMS_OPENKBP",
     "TEAMS_PICAI",
+    "Attempt",
     "BeamPatient",
     "CohortFiles",
     "Detection",
     "DetectionTeam",
     "DosePatient",
     "DoseTeam",
+    "EarlierSubmission",
     "ExamReader",
     "LungScan",
     "Observer",
@@ -64,9 +72,14 @@ __all__ = [
     "write_doserad",
     "write_doserad_cohort",
     "write_doserad_predictions",
+    "write_hecktor_facts",
     "write_lung_cohort",
+    "write_lung_contest",
     "write_openkbp",
     "write_openkbp_cohort",
+    "write_openkbp_people",
     "write_openkbp_predictions",
+    "write_openkbp_validation",
     "write_picai_cohort",
+    "write_picai_routine",
 ]

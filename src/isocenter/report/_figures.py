@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from isocenter.evaluation import DosePicture, LesionPicture, Picture
+from isocenter.evaluation import DosePicture, LesionPicture, MaskPicture, Picture
 from isocenter.metrics.dvh import dvh_of
+from isocenter.report._contours import contour_slices
 from isocenter.report._dose import axial_letters, dose_slices, dvh_plot, pick_slice
 from isocenter.report._lesion_slices import lesion_slices
 from isocenter.report._templates import fill
@@ -25,9 +26,30 @@ class Figure:
 
 
 def case_figures(picture: Picture, *, case: str, team: str, name: str = "case") -> list[Figure]:
-    """What there is to see of a case, whatever it is; see `dose_figures` and `lesion_figures`."""
-    figures = lesion_figures if isinstance(picture, LesionPicture) else dose_figures
-    return figures(picture, case=case, team=team, name=name)  # type: ignore[arg-type]
+    """What there is to see of a case, whatever it is; see `dose_figures`, `lesion_figures` and `mask_figures`."""
+    match picture:
+        case DosePicture():
+            return dose_figures(picture, case=case, team=team, name=name)
+        case LesionPicture():
+            return lesion_figures(picture, case=case, team=team, name=name)
+        case MaskPicture():
+            return mask_figures(picture, case=case, team=team, name=name)
+
+
+def mask_figures(picture: MaskPicture, *, case: str, team: str, name: str = "masks") -> list[Figure]:
+    """The slices in which the reference is largest, and in which the team's mask differs most from it."""
+    theirs = team if team != "Reference" else f"{team} (submission)"
+    slices = contour_slices(
+        {"Reference": picture.reference.array, theirs: picture.output.array},
+        grid=picture.reference.grid,
+        title=f"Outlines of {case}: reference and {team}",
+        name=f"{name}-slices",
+    )
+    caption = (
+        f"Outlines of the reference and of {team} in axial slices: that in which the reference is largest, and that in "
+        "which they differ most; one slice if it is the same."
+    )
+    return [Figure(f"{name}-slices", f"{case}: what {team} outlined", caption, slices)]
 
 
 def lesion_figures(picture: LesionPicture, *, case: str, team: str, name: str = "lesions") -> list[Figure]:

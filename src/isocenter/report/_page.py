@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -12,6 +12,7 @@ from isocenter.metrics import Metric, catalogue
 from isocenter.ranking import Board
 from isocenter.report import _cases, _plot
 from isocenter.report._figures import Figure
+from isocenter.report._record import flat
 from isocenter.report._scale import Axis, axis_for, label_of
 from isocenter.report._templates import fill
 
@@ -86,7 +87,7 @@ def leaderboard_page(
         gaps=_gaps(board, cases, drawn={spread.case for spread in spreads}),
         numbers=_numbers(board, cases, means={spread.case: spread.mean for spread in spreads}),
         figures=figures,
-        record=list(_flat(record or {}, hidden=_naming(board, scores))),
+        record=list(flat(record or {}, hidden=_naming(board, scores))),
     )
 
 
@@ -171,17 +172,3 @@ def _naming(board: Board, scores: pl.DataFrame) -> re.Pattern[str]:
     hidden = sorted(known - {row.submission for row in board.rows} - {""})
     words = "|".join(re.escape(name) for name in hidden)
     return re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])" if words else r"(?!)", re.IGNORECASE)
-
-
-def _flat(record: Mapping[str, Any], *, hidden: re.Pattern[str], above: str = "") -> Iterator[tuple[str, str]]:
-    """A nested record as lines of names and values, without what names a hidden submission."""
-    for key, value in record.items():
-        name = f"{above}{key}"
-        if hidden.search(str(key)):
-            continue
-        if isinstance(value, Mapping):
-            yield from _flat(value, hidden=hidden, above=f"{name} · ")
-        elif isinstance(value, (list, tuple)):
-            yield name, ", ".join(text for text in map(str, value) if not hidden.search(text))
-        elif not hidden.search(str(value)):
-            yield name, "–" if value is None else str(value)

@@ -15,6 +15,7 @@ import numpy as np
 from markupsafe import Markup
 
 from isocenter.metrics import Metric
+from isocenter.report._drawing import line, name_of, picture, placed, words
 from isocenter.report._scale import LEFT, RIGHT, Axis, box_of, fit, label_of
 
 FEWEST_FOR_BOX = 5  # quartiles of fewer cases say nothing that the dots do not
@@ -56,7 +57,7 @@ def strips_svg(strips: Sequence[Strip], metric: Metric, *, axis: Axis) -> Markup
     parts = [_grid(axis, metric, top=top, bottom=bottom)]
     if kinds:
         heading = "no output" if kinds == {"missing"} else "no value"
-        parts.append(_text(0, bottom + 17, heading, css="small"))
+        parts.append(words(0, bottom + 17, heading, css="small"))
     said = []
     for row, strip in enumerate(strips):
         y = top + pitch * row
@@ -64,13 +65,13 @@ def strips_svg(strips: Sequence[Strip], metric: Metric, *, axis: Axis) -> Markup
         summary = f"median {metric.show(float(np.median(values)))}, n = {len(values)}" if values else "n = 0"
         said.append(f"{strip.name}: {summary}{_said_without(strip)}.")
         place = Markup('<tspan class="place">{}</tspan>').format(strip.place)
-        name = _name(strip.name, narrow=16, wide=60)
+        name = name_of(strip.name, narrow=16, wide=60)
         parts.append(Markup('<text class="name" x="0" y="{}">{} {}</text>').format(y + 15, place, name))
-        parts.append(_text(RIGHT, y + 15, summary, css="small end"))
+        parts.append(words(RIGHT, y + 15, summary, css="small end"))
         parts.append(_without(strip, y + 40))
         parts.append(_dots(strip, metric, axis=axis, y=y + 40))
     title = f"{label_of(metric)} of every case, by team"
-    return _svg(parts, bottom + 44, name="teams", title=title, description=" ".join(said))
+    return picture(parts, bottom + 44, name="teams", title=title, description=" ".join(said))
 
 
 def spreads_svg(spreads: Sequence[Spread], metric: Metric, *, axis: Axis) -> Markup:
@@ -88,7 +89,7 @@ def spreads_svg(spreads: Sequence[Spread], metric: Metric, *, axis: Axis) -> Mar
     hardest = ", ".join(f"{spread.case} (mean {metric.show(spread.mean)})" for spread in spreads[:NAMED])
     title = f"{label_of(metric)} of every case over the teams, hardest case first"
     parts = [_grid(axis, metric, top=6, bottom=y + 4), *rows]
-    return _svg(parts, y + 48, name="cases", title=title, description=f"Hardest: {hardest}.")
+    return picture(parts, y + 48, name="cases", title=title, description=f"Hardest: {hardest}.")
 
 
 def score_svg(score: float, *, axis: Axis, low: float | None = None, high: float | None = None) -> Markup:
@@ -120,13 +121,13 @@ def _dots(strip: Strip, metric: Metric, *, axis: Axis, y: float) -> Markup:
     if len(values) >= FEWEST_FOR_BOX:
         box = box_of(values)
         low, first, median, third, high = (axis.at(v) for v in (box.low, box.first, box.median, box.third, box.high))
-        parts += [_line("whisker", low, first, y=y), _line("whisker", third, high, y=y)]
+        parts += [line("whisker", low, first, y=y), line("whisker", third, high, y=y)]
         parts.append(
             Markup('<rect class="box" x="{:.2f}%" y="{:g}" width="{:.2f}%" height="24"/>').format(
                 first, y - 12, max(third - first, 0.1)
             )
         )
-        parts.append(_line("median", median, median, y=y, up=12, down=12))
+        parts.append(line("median", median, median, y=y, up=12, down=12))
     for case, value in strip.values:
         # The height says nothing; a hash of the case keeps it the same for every team and every run.
         jitter = (zlib.crc32(case.encode("utf-8", "replace")) % 1009 / 1008 - 0.5) * 18
@@ -137,7 +138,7 @@ def _dots(strip: Strip, metric: Metric, *, axis: Axis, y: float) -> Markup:
         )
     mean = math.fsum(value / len(values) for value in values)
     diamond = Markup('<path class="mean" d="M0-6L6 0L0 6L-6 0Z"><title>mean {}</title></path>')
-    parts.append(_placed(diamond.format(metric.show(mean)), f"{axis.at(mean):.2f}%", y))
+    parts.append(placed(diamond.format(metric.show(mean)), f"{axis.at(mean):.2f}%", y))
     return Markup("").join(parts)
 
 
@@ -148,28 +149,27 @@ def _without(strip: Strip, y: float) -> Markup:
         marks = [kind for kind, count in kinds for _ in range(count)]
         rows = 1 if len(marks) <= 5 else 2
         return Markup("").join(
-            _placed(_MARKS[kind], 5 + 11 * (i % 5), y + 11 * (i // 5) - 5.5 * (rows - 1))
-            for i, kind in enumerate(marks)
+            placed(_MARKS[kind], 5 + 11 * (i % 5), y + 11 * (i // 5) - 5.5 * (rows - 1)) for i, kind in enumerate(marks)
         )
     parts = []
     for i, (kind, count) in enumerate(kinds):
         at = y + 13 * (i - (len(kinds) - 1) / 2)
-        parts += [_placed(_MARKS[kind], 5, at), _text(14, at + 4, str(count), css="small", unit="")]
+        parts += [placed(_MARKS[kind], 5, at), words(14, at + 4, str(count), css="small", unit="")]
     return Markup("").join(parts)
 
 
 def _said_without(strip: Strip) -> str:
-    words = {"missing": "no output", "failed": "unusable", "undefined": "undefined"}
-    return "".join(f", {count} {words[kind]}" for kind, count in strip.without if count)
+    meaning = {"missing": "no output", "failed": "unusable", "undefined": "undefined"}
+    return "".join(f", {count} {meaning[kind]}" for kind, count in strip.without if count)
 
 
 def _spread(spread: Spread, metric: Metric, *, axis: Axis, y: float, named: bool, dot: float) -> Markup:
     said = (
         f"{spread.case}: mean {metric.show(spread.mean)}, from {metric.show(spread.low)} to {metric.show(spread.high)}"
     )
-    name = _text(0, y + 4, _name(spread.case, narrow=10, wide=22), css="small ink") if named else Markup("")
+    name = words(0, y + 4, name_of(spread.case, narrow=10, wide=22), css="small ink") if named else Markup("")
     dot_svg = Markup('<circle class="dot" cx="{:.2f}%" cy="{:.2f}" r="{:.2f}"/>').format(axis.at(spread.mean), y, dot)
-    span = _line("range", axis.at(spread.low), axis.at(spread.high), y=y)
+    span = line("range", axis.at(spread.low), axis.at(spread.high), y=y)
     return Markup("<g><title>{}</title>{}{}{}</g>").format(said, name, span, dot_svg)
 
 
@@ -178,42 +178,12 @@ def _grid(axis: Axis, metric: Metric, *, top: float, bottom: float) -> Markup:
     parts = []
     for tick in axis.ticks:
         x = axis.at(tick)
-        parts.append(_line("tick", x, x, y=bottom, up=bottom - top, down=0))
-        parts.append(_text(x, bottom + 17, axis.show(tick), css="small middle"))
+        parts.append(line("tick", x, x, y=bottom, up=bottom - top, down=0))
+        parts.append(words(x, bottom + 17, axis.show(tick), css="small middle"))
     label = fit(label_of(metric), 24)
     if metric.better == "lower":
-        parts.append(_text(LEFT, bottom + 37, f"← {label}, lower is better", css="small ink"))
+        parts.append(words(LEFT, bottom + 37, f"← {label}, lower is better", css="small ink"))
     else:
         text = f"{label}, higher is better →" if metric.better == "higher" else label
-        parts.append(_text(RIGHT, bottom + 37, text, css="small ink end"))
+        parts.append(words(RIGHT, bottom + 37, text, css="small ink end"))
     return Markup("").join(parts)
-
-
-def _name(text: str, *, narrow: int, wide: int) -> Markup:
-    """A name as long as there is room for: the style sheet shows one of two lengths, and a pointer finds the whole."""
-    short, long = fit(text, narrow), fit(text, wide)
-    if short == text:
-        return Markup('<tspan class="own">{}</tspan>').format(text)
-    both = Markup('<tspan class="own narrow">{}</tspan><tspan class="own wide">{}</tspan><title>{}</title>')
-    return both.format(short, long, text)
-
-
-def _line(css: str, start: float, end: float, *, y: float, up: float = 0, down: float = 0) -> Markup:
-    return Markup('<line class="{}" x1="{:.2f}%" x2="{:.2f}%" y1="{:.2f}" y2="{:.2f}"/>').format(
-        css, start, end, y - up, y + down
-    )
-
-
-def _text(x: float, y: float, text: str, *, css: str, unit: str = "%") -> Markup:
-    return Markup('<text class="{}" x="{:g}{}" y="{:g}">{}</text>').format(css, round(x, 2), unit, round(y, 2), text)
-
-
-def _placed(mark: Markup, x: float | str, y: float) -> Markup:
-    return Markup('<svg class="placed" x="{}" y="{:.1f}" width="1" height="1">{}</svg>').format(x, y, mark)
-
-
-def _svg(parts: Sequence[Markup], height: float, *, name: str, title: str, description: str) -> Markup:
-    return Markup(
-        '<svg class="plot" width="100%" height="{:.0f}" role="img" aria-labelledby="{}-title {}-desc">'
-        '<title id="{}-title">{}</title><desc id="{}-desc">{}</desc>{}</svg>'
-    ).format(height, name, name, name, title, name, description, Markup("").join(parts))

@@ -6,6 +6,7 @@ import math
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
@@ -106,13 +107,14 @@ def fit(text: str, columns: int) -> str:
     """
     if _columns(text) <= columns:
         return text
-    text = text[: 8 * columns]  # enough for any combining letters, and quick for a name of a million
-    while _columns(text) > columns - 1:
-        text = text[:-1]
-    return f"{text}…"
+    # Eight letters a column are enough for any combining ones, and quick for a name of a million.
+    taken = accumulate(map(_columns, text[: 8 * columns]))
+    return f"{text[: sum(columns_so_far < columns for columns_so_far in taken)]}…"
 
 
 def _columns(text: str) -> int:
+    if text.isascii():
+        return len(text)
     return sum(
         0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
         for letter in text

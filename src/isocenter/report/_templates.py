@@ -8,7 +8,7 @@ from typing import Any
 import jinja2
 
 # What no HTML file may hold as a character: control characters, and halves of characters, which have no UTF-8.
-_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def fill(name: str, **values: Any) -> str:
@@ -22,4 +22,4 @@ def fill(name: str, **values: Any) -> str:
         keep_trailing_newline=True,
     )
     text = environment.get_template(name).render(**values)
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+    return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)

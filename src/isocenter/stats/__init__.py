@@ -5,7 +5,10 @@ standard deviation how much single values differ.
 """
 
 from isocenter.stats._adjust import adjust
-from isocenter.stats._bootstrap import Bootstrap, Interval, LesionRows, bootstrap_ci
+from isocenter.stats._against_panel import ai_against_panel
+from isocenter.stats._against_panel_result import AgainstPanel, AtPoint
+from isocenter.stats._bootstrap import LesionRows, bootstrap_ci
+from isocenter.stats._bootstrap_result import Bootstrap, Interval
 from isocenter.stats._clustered import ClusteredSignedRank, clustered_signed_rank
 from isocenter.stats._compare import compare
 from isocenter.stats._comparisons import Comparison, Comparisons
@@ -19,6 +22,7 @@ from isocenter.stats._detection_summary import (
 )
 from isocenter.stats._hillis import HillisPower, ObuchowskiRockette, hillis_cases, hillis_power
 from isocenter.stats._instances import InstanceComparison, compare_instances
+from isocenter.stats._lesion_points import read_lesions
 from isocenter.stats._matched import matched_bootstrap, matched_lesion_bootstrap
 from isocenter.stats._matched_result import MatchedBootstrap
 from isocenter.stats._matching import MatchedPoint, match_operating_point
@@ -26,22 +30,28 @@ from isocenter.stats._non_inferiority import NonInferiority, non_inferiority
 from isocenter.stats._observers import SYMMETRIC, BetweenObservers, between_observers, observers_as_benchmark
 from isocenter.stats._paired import PairedT, SignedRank, paired_t, signed_rank
 from isocenter.stats._paired_matrix import signed_rank_matrix
-from isocenter.stats._panels import PanelComparison, PanelsComparison, compare_panels, compare_with_panel
+from isocenter.stats._panels import PanelComparison, compare_with_panel
 from isocenter.stats._permutation import PermutationTest, permutation_test
+from isocenter.stats._reader_panels import compare_readers, read_panels
+from isocenter.stats._reader_panels_result import Configuration, PanelTest, ReaderPanels
 from isocenter.stats._shifted import ShiftedMannWhitney, shifted_mann_whitney
 from isocenter.stats._sign_flip import SignFlip, sign_flip
 from isocenter.stats._simulated_power import SimulatedPower, simulated_power
 from isocenter.stats._sizing import Power, PowerGrid, power, power_grid
 from isocenter.stats._study_design import Design, PairComponents, VarianceComponents, designs
 from isocenter.stats._summary import MeanAndError, in_brackets, mean_and_error, parse_brackets
+from isocenter.stats._two_panels import PanelsComparison, compare_panels
 
 __all__ = [
     "SYMMETRIC",
+    "AgainstPanel",
+    "AtPoint",
     "BetweenObservers",
     "Bootstrap",
     "ClusteredSignedRank",
     "Comparison",
     "Comparisons",
+    "Configuration",
     "Congruence",
     "DeLong",
     "Design",
@@ -59,22 +69,26 @@ __all__ = [
     "PairComponents",
     "PairedT",
     "PanelComparison",
+    "PanelTest",
     "PanelsComparison",
     "PermutationTest",
     "Power",
     "PowerGrid",
+    "ReaderPanels",
     "ShiftedMannWhitney",
     "SignFlip",
     "SignedRank",
     "SimulatedPower",
     "VarianceComponents",
     "adjust",
+    "ai_against_panel",
     "between_observers",
     "bootstrap_ci",
     "clustered_signed_rank",
     "compare",
     "compare_instances",
     "compare_panels",
+    "compare_readers",
     "compare_with_panel",
     "delong",
     "designs",
@@ -95,6 +109,8 @@ __all__ = [
     "permutation_test",
     "power",
     "power_grid",
+    "read_lesions",
+    "read_panels",
     "shifted_mann_whitney",
     "sign_flip",
     "signed_rank",

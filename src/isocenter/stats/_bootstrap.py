@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isocenter.metrics._average_precision import average_precision, in_single_precision, why_no_average_precision
 from isocenter.metrics._roc import Floats, auroc, checked, why_no_auroc
+from isocenter.stats._bootstrap_result import Bootstrap, Draws, Interval
 
-Draws = Literal["blocks", "picai"]
 Progress = Callable[[int, int], None]
 _Ints = NDArray[np.int64]
 
@@ -33,40 +32,6 @@ class LesionRows(NamedTuple):
     case: ArrayLike
     is_lesion: ArrayLike
     confidence: ArrayLike
-
-
-class Interval(NamedTuple):
-    """A number as measured on all cases, and the bounds of its confidence interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, eq=False)
-class Bootstrap:
-    """What `bootstrap_ci` found.
-
-    Attributes
-    ----------
-    auroc
-        Of the cases.
-    average_precision, score
-        Of the lesions, and the mean of both, (AUROC + AP) / 2; None if there were no rows of lesions to draw.
-    level
-        The coverage aimed at.
-    redrawn
-        How many draws had no positive case, no negative one or no lesion, and were drawn again.
-    samples
-        AUROC (first column) and AP (second one, if there are lesions) of every replicate.
-    """
-
-    auroc: Interval
-    average_precision: Interval | None
-    score: Interval | None
-    level: float
-    redrawn: int
-    samples: Floats
 
 
 class _Steps(NamedTuple):
@@ -159,7 +124,7 @@ def bootstrap_ci(
     interval = partial(_interval, level=level)
     area = auroc(t, s, weight=w)
     if rows is None:
-        return Bootstrap(interval(area, samples[:, 0]), None, None, level, redrawn, samples[:, :1])
+        return Bootstrap(interval(area, samples[:, 0]), None, None, level, seed, draws, redrawn, samples[:, :1])
     case, is_lesion, confidence = rows
     precision = average_precision(is_lesion, confidence, weight=w[case])
     return Bootstrap(
@@ -167,6 +132,8 @@ def bootstrap_ci(
         average_precision=interval(precision, samples[:, 1]),
         score=interval((area + precision) / 2, samples.mean(axis=1)),
         level=level,
+        seed=seed,
+        draws=draws,
         redrawn=redrawn,
         samples=samples,
     )

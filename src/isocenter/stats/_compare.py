@@ -94,7 +94,7 @@ def compare(
 
     one = partial(_p_value, test, clusters, replicates=replicates, seed=seed)
     found = [one(checked[a], checked[b], better=better, decimals=decimals, alternative=side) for a, b in pairs]
-    p = [alone for alone, _ in found]
+    p = [alone for alone, _, _ in found]
     rows = tuple(
         Comparison(a, b, cases, math.fsum(checked[a] - checked[b]) / cases, alone, together, together <= alpha)
         for (a, b), alone, together in zip(pairs, p, adjusted_for(p, adjust).tolist(), strict=True)
@@ -109,7 +109,8 @@ def compare(
         better=better,
         decimals=decimals,
         clusters=None if clusters is None else max(clusters) + 1,
-        methods=tuple(sorted({how for _, how in found if how})),
+        methods=tuple(sorted({how for _, how, _ in found if how})),
+        seed=seed if any(drawn for _, _, drawn in found) else None,
     )
 
 
@@ -124,21 +125,23 @@ def _p_value(
     alternative: Alternative,
     replicates: int,
     seed: int,
-) -> tuple[float, str]:
-    """P, and how it was found; without any difference there was nothing to find."""
+) -> tuple[float, str, bool]:
+    """P, how it was found (without any difference there was nothing to find), and whether flips were drawn for it."""
     if test == "t":
-        return paired_t(a, b, better=better, decimals=decimals, alternative=alternative).p, "from the t distribution"
+        student = paired_t(a, b, better=better, decimals=decimals, alternative=alternative)
+        return student.p, "from the t distribution", False
     if test == "sign-flip":
         flip = partial(sign_flip, cluster=clusters, replicates=replicates, seed=seed)
         flipped = flip(a, b, better=better, decimals=decimals, alternative=alternative)
-        words = {"exact": "from all flips", "drawn": f"from {replicates} drawn flips (seed {seed})", "none": ""}
-        return flipped.p, words[flipped.method]
+        all_or_some = {"exact": "from all flips", "drawn": f"from {replicates} drawn flips (seed {seed})", "none": ""}
+        return flipped.p, all_or_some[flipped.method], flipped.method == "drawn"
     if clusters is not None:
         rosner = clustered_signed_rank(a, b, clusters, better=better, decimals=decimals, alternative=alternative)
-        return rosner.p, "by normal approximation" if rosner.n else ""
+        words = {"exact": "from all flips of clusters", "normal": "by normal approximation", "none": ""}
+        return rosner.p, words[rosner.method], False
     ranked = signed_rank(a, b, better=better, decimals=decimals, alternative=alternative)
     normal = "by normal approximation with continuity correction"
-    return ranked.p, {"exact": "exact", "normal": normal, "none": ""}[ranked.method]
+    return ranked.p, {"exact": "exact", "normal": normal, "none": ""}[ranked.method], False
 
 
 def _side(family: Family, alternative: Literal["better", "two-sided"] | None) -> Alternative:

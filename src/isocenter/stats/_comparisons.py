@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, NamedTuple
 
 from isocenter.stats._adjust import Adjustment
-from isocenter.stats._differences import Alternative, Better
+from isocenter.stats._differences import ALTERNATIVES, Alternative, Better
+from isocenter.stats._provenance import record
 
 Family = Literal["winner-vs-rest", "all-ordered", "all-unordered"]
 Test = Literal["wilcoxon", "t", "sign-flip"]
@@ -24,11 +25,6 @@ TESTS: dict[Test, str] = {
     "sign-flip": "Sign-flip permutation test of the mean",
 }
 _CLUSTERED = {"wilcoxon": " of Rosner, Glynn and Lee", "t": "", "sign-flip": ""}
-_SIDES: dict[Alternative, str] = {
-    "better": "one-sided (a better than b)",
-    "worse": "one-sided (a worse than b)",
-    "two-sided": "two-sided",
-}
 _ADJUSTMENTS: dict[Adjustment, str] = {
     "holm": "adjusted by Holm's method",
     "bonferroni": "adjusted by Bonferroni's method",
@@ -79,6 +75,8 @@ class Comparisons:
         How many there are; None if cases were taken as independent.
     methods
         How p was found, in words; more than one where it depends on the pair.
+    seed
+        Of flips that were drawn; None where none were.
     """
 
     rows: tuple[Comparison, ...]
@@ -91,42 +89,54 @@ class Comparisons:
     decimals: int | None
     clusters: int | None
     methods: tuple[str, ...]
+    seed: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values: what is undefined is null."""
+        return record(asdict(self), method=self._method)
 
     def __str__(self) -> str:
         return "\n".join([self._title(), "", *self._table()])
 
+    @property
+    def _method(self) -> str:
+        grouped = "" if self.clusters is None else f"{_CLUSTERED[self.test]} for {self.clusters} clusters"
+        return f"{TESTS[self.test]}{grouped}"
+
     def _title(self) -> str:
         rounded = "" if self.decimals is None else f"; differences rounded to {self.decimals} decimals"
-        grouped = "" if self.clusters is None else f"{_CLUSTERED[self.test]} for {self.clusters} clusters"
         tests = f"{len(self.rows)} test{'s' * (len(self.rows) != 1)}"
         found = f" {' or '.join(self.methods)}," if self.methods else ""
         return (
-            f"{TESTS[self.test]}{grouped}, {_SIDES[self.alternative]}; {self.better} scores are better{rounded}.\n"
+            f"{self._method}, {ALTERNATIVES[self.alternative]}; {self.better} scores are better{rounded}.\n"
             f"Family: {FAMILIES[self.family]}, {tests}; p{found} {_ADJUSTMENTS[self.adjustment]}; "
             f"* significant at {self.alpha:g}."
         )
 
     def _table(self) -> list[str]:
         head = ("a", "b", "n", "a − b", "p", "adjusted p", "")
-        lines = [head, *(self._cells(row) for row in self.rows)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return ["  ".join(_aligned(cells, widths)).rstrip() for cells in lines]
+        return aligned([head, *(self._cells(row) for row in self.rows)], left=2)
 
     def _cells(self, row: Comparison) -> tuple[str, ...]:
         # A mean is known better than the values that it is of: one decimal more.
         shown = f"{row.difference:+.4g}" if self.decimals is None else f"{row.difference:+.{self.decimals + 1}f}"
-        return row.a, row.b, str(row.n), shown, _p(row.p), _p(row.adjusted), "*" * row.significant
+        return row.a, row.b, str(row.n), shown, shown_p(row.p), shown_p(row.adjusted), "*" * row.significant
 
 
-def _p(value: float) -> str:
+def shown_p(value: float) -> str:
+    """Three decimals are enough; what is undefined is a dash."""
     if math.isnan(value):
         return "–"
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _aligned(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
-    """Names to the left, numbers to the right."""
+def aligned(lines: Sequence[Sequence[str]], *, left: int) -> list[str]:
+    """Lines of a table: the first columns are names and stand to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return [
-        cell.ljust(width) if column < 2 else cell.rjust(width)
-        for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        "  ".join(
+            cell.ljust(width) if column < left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ).rstrip()
+        for cells in lines
     ]

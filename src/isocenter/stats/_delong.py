@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from statistics import NormalDist
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isocenter.metrics._roc import checked
+from isocenter.stats._provenance import record
 
 Scale = Literal["plain", "logit"]
 
 
 @dataclass(frozen=True, slots=True)
 class DeLong:
-    """An AUROC and the variance of its estimate. Made by `delong`."""
+    """An AUROC and the variance of its estimate. Made by `delong`; as text, a sentence of a paper."""
 
     auroc: float
     variance: float
@@ -26,6 +27,21 @@ class DeLong:
     def standard_error(self) -> float:
         """Square root of the variance."""
         return math.sqrt(self.variance)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values: what is undefined is null."""
+        return record(asdict(self), standard_error=self.standard_error, method="DeLong's variance")
+
+    def __str__(self) -> str:
+        if math.isnan(self.auroc):
+            return "The AUROC is undefined, as one class has no cases."
+        if math.isnan(self.variance):
+            return f"AUROC {self.auroc:.4f}; its standard error is undefined, as one class has a single case."
+        low, high = self.interval()
+        return (
+            f"AUROC {self.auroc:.4f} (95 % CI {low:.4f} to {high:.4f}; standard error {self.standard_error:.4f} by "
+            f"DeLong's method)."
+        )
 
     def interval(self, level: float = 0.95, *, scale: Scale = "plain") -> tuple[float, float]:
         """Confidence interval of the AUROC, by the normal distribution.

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isocenter.detections import Detections
-from isocenter.stats._bootstrap import Interval, LesionRows, Progress, bootstrap_ci, steps_of
+from isocenter.stats._bootstrap import LesionRows, Progress, bootstrap_ci, steps_of
+from isocenter.stats._bootstrap_result import BY_BOOTSTRAP, Interval
 from isocenter.stats._delong import delong
+from isocenter.stats._provenance import record
 
 
 @dataclass(frozen=True, slots=True)
 class DetectionIntervals:
-    """What `detection_intervals` found.
+    """What `detection_intervals` found; as text, a sentence of a paper.
 
     Attributes
     ----------
@@ -37,6 +39,18 @@ class DetectionIntervals:
     replicates: int
     seed: int
     redrawn: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return record(asdict(self), method=BY_BOOTSTRAP)
+
+    def __str__(self) -> str:
+        area = "" if self.delong is None else f", by DeLong's variance {self.delong.low:.4f} to {self.delong.high:.4f}"
+        return (
+            f"AUROC {self.auroc.text(self.level)}{area}, average precision "
+            f"{self.average_precision.text(self.level)}, mean of both {self.score.text(self.level)}; {BY_BOOTSTRAP}, "
+            f"{self.replicates} replicates, {self.redrawn} undefined draws made again, seed {self.seed}."
+        )
 
 
 def detection_intervals(

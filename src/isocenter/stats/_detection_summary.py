@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from isocenter.detections import Detections
 from isocenter.metrics._froc import LUNA16_RATES
 from isocenter.stats._bootstrap import Progress
+from isocenter.stats._bootstrap_result import BY_BOOTSTRAP
 from isocenter.stats._detection import DetectionIntervals, detection_intervals
+from isocenter.stats._provenance import record
 
 GRADE = "grade"
 """What groups are made by that come from the reference itself: the grade of the lesions."""
@@ -44,6 +46,8 @@ class Congruence:
 @dataclass(frozen=True, slots=True)
 class DetectionSummary:
     """What `summarise_detections` found; numbers of several trained instances are means over them.
+
+    As text, sentences of a paper.
 
     Attributes
     ----------
@@ -82,8 +86,18 @@ class DetectionSummary:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values: what is undefined is null."""
-        plain: dict[str, Any] = _plain(asdict(self))
-        return plain
+        of_curves = "AUROC by trapezia, average precision by steps, sensitivities at attained points"
+        return record(asdict(self), method=of_curves if self.intervals is None else f"{of_curves}; {BY_BOOTSTRAP}")
+
+    def __str__(self) -> str:
+        who = f"{self.instances} trained instance{'s' * (self.instances != 1)}"
+        if self.undefined:
+            said = f"There is no score: {self.undefined}."
+        elif self.intervals is None:
+            said = f"AUROC {self.auroc:.4f}, average precision {self.average_precision:.4f}, mean {self.score:.4f}."
+        else:
+            said = str(self.intervals)
+        return f"{self.cases} cases, {self.positives} of them positive, {self.lesions} lesions, {who}. {said}"
 
 
 def summarise_detections(
@@ -188,11 +202,3 @@ def _congruence(iou: NDArray[np.float64]) -> Congruence:
 
 def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values)) if values else np.nan
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {f"{name:g}" if isinstance(name, float) else name: _plain(content) for name, content in value.items()}
-    if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return _plain(value._asdict())
-    return None if isinstance(value, float) and np.isnan(value) else value

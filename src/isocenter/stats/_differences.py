@@ -17,7 +17,11 @@ Alternative = Literal["better", "worse", "two-sided"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-ALTERNATIVES: tuple[Alternative, ...] = ("better", "worse", "two-sided")
+ALTERNATIVES: dict[Alternative, str] = {
+    "better": "one-sided (a better than b)",
+    "worse": "one-sided (a worse than b)",
+    "two-sided": "two-sided",
+}
 
 # A float has some 15 digits: more decimals cannot be asked of it, and numbers of that size have none.
 _MOST_DECIMALS = 15

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
 from isocenter.stats._differences import one_of
+from isocenter.stats._provenance import record
 
 Generalisation = Literal["readers and cases", "cases", "readers"]
 
@@ -49,7 +50,8 @@ class HillisPower:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values: infinite degrees of freedom are null."""
-        return asdict(self) | {"df": None if math.isinf(self.df) else self.df}
+        rule = "χ² distribution, readers fixed" if math.isinf(self.df) else "Hillis"
+        return record(asdict(self), method="Hillis, Obuchowski and Berbaum", df_rule=rule)
 
     def __str__(self) -> str:
         return (

@@ -9,10 +9,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isocenter.stats._bootstrap import Bootstrap, LesionRows, bootstrap_ci
+from isocenter.stats._bootstrap import LesionRows, bootstrap_ci
+from isocenter.stats._bootstrap_result import Bootstrap
 from isocenter.stats._differences import Floats, one_of
 from isocenter.stats._permutation import PermutationTest, permutation_test
+from isocenter.stats._provenance import record
 from isocenter.stats._relabellings import Side
+from isocenter.stats._weights import effective_size
 
 Measure = Literal["auroc", "average_precision", "score"]
 
@@ -42,6 +45,8 @@ class InstanceComparison:
         cases.
     replicates, redrawn, seed
         Of that interval: how many, how many undefined draws were made again, and their seed.
+    cases, effective_cases
+        How many there are, and how many of equal weight they are worth, (Σw)² / Σw².
     """
 
     measure: Measure
@@ -55,6 +60,8 @@ class InstanceComparison:
     replicates: int
     redrawn: int
     seed: int
+    cases: int
+    effective_cases: float
 
     @property
     def p_value(self) -> float:
@@ -63,13 +70,15 @@ class InstanceComparison:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return asdict(self)
+        return record(asdict(self), method="permutation test over instances; bootstrap of cases and instances")
 
     def __str__(self) -> str:
+        weighted = "" if self.effective_cases == self.cases else f", worth {self.effective_cases:.1f} of equal weight"
         return (
             f"Mean {_NAMES[self.measure]} {np.mean(self.values_a):.4f} of a and {np.mean(self.values_b):.4f} of b: "
             f"difference {self.difference:+.4f} ({100 * self.level:g} % CI {self.low:.4f} to {self.high:.4f} from "
-            f"{self.replicates} draws of cases and instances, seed {self.seed}). On these cases, {self.test}"
+            f"{self.replicates} draws of cases and instances, seed {self.seed}; {self.redrawn} undefined draws made "
+            f"again). On these {self.cases} cases{weighted}, {self.test}"
         )
 
 
@@ -160,6 +169,8 @@ def compare_instances(
         replicates=replicates,
         redrawn=redrawn,
         seed=seed,
+        cases=np.size(truth),
+        effective_cases=float(np.size(truth)) if weight is None else effective_size(weight),
     )
 
 

@@ -78,8 +78,9 @@ def matched_bootstrap(
     Notes
     -----
     A replicate draws n cases and K instances, with replacement. With c_k the conjugate measure of a drawn instance and
-    c that of the routine, its rank is T = mean of [c_k > c] + ½ [c_k = c], and the algorithm is at least as good if
-    T ≥ ½. Draws without a positive or a negative case are made again, and counted.
+    c that of the routine, its rank is T = mean of [c_k > c] + ½ [c_k = c]. The algorithm is at least as good if T ≥ ½,
+    and better if T > ½: a tie is no evidence for the claim that p is of, and an algorithm that says what the routine
+    says has P(at least as good) = 1 and p = 1. Draws without a positive or a negative case are made again, and counted.
 
     Examples
     --------
@@ -87,8 +88,8 @@ def matched_bootstrap(
     >>> truth = np.repeat([0, 1], 100)
     >>> call, scores = rng.random(200) < 0.3 + 0.4 * truth, 2 * truth + rng.normal(size=(3, 200))
     >>> found = matched_bootstrap(truth, call, scores, replicates=2000)
-    >>> found.routine_matched, found.prob_ai_at_least > 0.5, found.redrawn
-    (0.72, True, 0)
+    >>> found.routine_matched, found.gap, found.prob_ai_at_least > 0.5, found.redrawn
+    (0.72, 0.0, True, 0)
     """
     one_of("match", match, ("sensitivity", "specificity"))
     rows = patient_rows(truth, routine_call, scores, weight)
@@ -140,27 +141,33 @@ def _bootstrapped(rows: Rows, asked: _Asked) -> MatchedBootstrap:
     weights = np.ascontiguousarray(rows.of_case[:, 0])
     positive, negative, right, wrong = (float(total) for total in weights @ rows.of_case[:, 1:])
     matched, conjugate = measures(mode, right, wrong, positive, negative)
-    places, values = [], []
+    places, points = [], []
     for start, end in pairwise(rows.starts.tolist()):
-        best, worst, *place = match_rows(weights, rows.case, rows.kind, start, end, mode, matched, positive, negative)
-        values.append(settled(best, worst, match=asked.match, tie=asked.tie))
-        places.append(place)
+        *point, high, low = match_rows(weights, rows.case, rows.kind, start, end, mode, matched, positive, negative)
+        points.append(point)
+        places.append((high, low))
+    best, worst, gaps = zip(*points, strict=True)
+    values = tuple(settled(*ends, match=asked.match, tie=asked.tie) for ends in zip(best, worst, strict=True))
     fixed = np.array(places if asked.flavour == "published" else np.empty((0, 2)), dtype=np.int64)
     samples, redrawn = _samples(rows, fixed, asked)
-    reached = int(np.count_nonzero(samples[:, 0] >= 0.5))
+    reached, better = (int(np.count_nonzero(won)) for won in (samples[:, 0] >= 0.5, samples[:, 0] > 0.5))
     low, high = np.percentile(samples[:, 1], [50 * (1 - asked.level), 50 * (1 + asked.level)])
     return MatchedBootstrap(
         match=asked.match,
         conjugate=CONJUGATES[asked.match],
         routine_matched=matched,
         routine_conjugate=conjugate,
-        instance_conjugates=tuple(values),
+        instance_conjugates=values,
+        instance_best=best,
+        instance_worst=worst,
+        instance_gaps=gaps,
+        step=_step(rows.of_case, asked.match),
         difference=float(np.mean(values)) - conjugate,
         low=float(low),
         high=float(high),
         level=asked.level,
         prob_ai_at_least=reached / asked.replicates,
-        p_value=(asked.replicates - reached + 1) / (asked.replicates + 1),
+        p_value=(asked.replicates - better + 1) / (asked.replicates + 1),
         replicates=asked.replicates,
         redrawn=redrawn,
         seed=asked.seed,
@@ -171,6 +178,13 @@ def _bootstrapped(rows: Rows, asked: _Asked) -> MatchedBootstrap:
         instances=len(values),
         effective_cases=float(weights.sum() ** 2 / (weights**2).sum()),
     )
+
+
+def _step(of_case: Floats, match: Match) -> float:
+    """How much of the routine's measure one case is, or one lesion or call; if weights differ, the heaviest one."""
+    weights, positive, negative, right, wrong = of_case.T
+    counted = {"specificity": negative, "precision": right + wrong}.get(match, positive)
+    return float(weights[counted > 0].max() / (weights @ counted))
 
 
 def _check(asked: _Asked) -> None:

@@ -43,8 +43,8 @@ def match_rows(
     target: float,
     positive: float,
     negative: float,
-) -> tuple[float, float, int, int]:
-    """Best and worst conjugate of the nearest thresholds, and how far the rows go there; NaN without a candidate.
+) -> tuple[float, float, float, int, int]:
+    """Best and worst conjugate of the nearest thresholds, their distance, and how far the rows go; NaN without any.
 
     Rows come from the highest score down. All measures but the precision go one way only, so that the search ends
     where they begin to leave the target.
@@ -79,7 +79,7 @@ def match_rows(
                 low, at_low = conjugate, i + 1
         elif mode != PRECISION:
             break
-    return high, low, at_high, at_low
+    return high, low, best, at_high, at_low
 
 
 @njit(nogil=True, cache=True)
@@ -159,7 +159,7 @@ def replicate(
                     weights, case, kind, starts[k], places[k, 0], places[k, 1], mode, positive, negative
                 )
             else:
-                high, low, _, _ = match_rows(
+                high, low, _, _, _ = match_rows(
                     weights, case, kind, starts[k], starts[k + 1], mode, target, positive, negative
                 )
             value = low if tie == WORST else high if tie == BEST or mode == PRECISION else 0.5 * (high + low)

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from isocenter.stats._bootstrap import LesionRows
 from isocenter.stats._differences import Floats, Ints
+from isocenter.stats._weights import near_one
 
 _NAMED = 5
 
@@ -50,7 +51,7 @@ def patient_rows(truth: ArrayLike, call: ArrayLike, scores: ArrayLike, weight: A
             problems.append(f"instance {k} has no finite score in cases {wrong}")
     problems += _problems_of_weights(w)
     _raise(problems)
-    positive, called = t.astype(bool), c.astype(bool)
+    positive, called, w = t.astype(bool), c.astype(bool), near_one(w)
     _raise(
         [
             f"there are no {name} cases of a weight above 0"
@@ -75,7 +76,7 @@ def lesion_rows(routine: LesionRows, instances: Sequence[LesionRows], cases: int
     for name, rows in of_all.items():
         problems += _problems_of_rows(name, rows, cases)
     _raise(problems)
-    columns = {name: _columns(rows) for name, rows in of_all.items()}
+    w, columns = near_one(w), {name: _columns(rows) for name, rows in of_all.items()}
     case, lesion, confidence = columns.pop("the routine")
     lesions = np.bincount(case[lesion], minlength=cases)
     for name, (its_case, its_lesion, its_confidence) in columns.items():

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from isocenter.metrics._average_precision import precision_recall_curve
 from isocenter.metrics._roc import roc_curve
 from isocenter.stats._differences import Floats, one_of
+from isocenter.stats._provenance import record
 
 PatientMatch = Literal["sensitivity", "specificity"]
 LesionMatch = Literal["recall", "precision"]
@@ -34,7 +35,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class MatchedPoint:
-    """What `match_operating_point` found.
+    """What `match_operating_point` found; as text, a sentence.
 
     Attributes
     ----------
@@ -67,12 +68,7 @@ class MatchedPoint:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values: an infinite threshold is null."""
-        finite = {
-            name: value if np.isfinite(value) else None
-            for name in ("threshold_best", "threshold_worst")
-            for value in (getattr(self, name),)
-        }
-        return asdict(self) | finite
+        return record(asdict(self), method=f"nearest of all thresholds, {self.conjugate} at equal {self.match}")
 
     def __str__(self) -> str:
         between = "" if self.tied == 1 else f" ({self.worst:.4f} to {self.best:.4f} over {self.tied} thresholds)"

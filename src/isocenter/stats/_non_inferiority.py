@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from isocenter.stats._differences import one_of
+from isocenter.stats._provenance import record
 
 Verdict = Literal["superior", "non-inferior", "inconclusive", "inferior"]
 NonInferiorityPreset = Literal["picai"]
@@ -61,7 +62,8 @@ class NonInferiority:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values: infinite degrees of freedom are null."""
-        return asdict(self) | {"df": None if math.isinf(self.df) else self.df}
+        rule = "normal distribution" if math.isinf(self.df) else "as given with the standard error"
+        return record(asdict(self), method="interval of the difference against −margin", df_rule=rule)
 
     def __str__(self) -> str:
         by = "z" if math.isinf(self.df) else f"t, {self.df:.1f} degrees of freedom"

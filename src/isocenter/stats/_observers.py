@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations, permutations
+from typing import Any
 
 import polars as pl
 
 from isocenter.metrics import catalogue
 from isocenter.scores import check
+from isocenter.stats._provenance import record
 
 SYMMETRIC = frozenset({"dice", "jaccard", "volume_similarity"})
 """Metrics that do not care which of two masks is the truth: two observers are one pair, not two."""
@@ -24,7 +26,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class BetweenObservers:
-    """How well observers agree by one metric.
+    """How well observers agree by one metric; as text, a sentence of a paper.
 
     There is no standard error of the mean here: pairs share observers and cases, so they are not independent, and
     dividing by the root of their number would promise far too much.
@@ -52,6 +54,19 @@ class BetweenObservers:
     mean: float
     standard_deviation: float
     standard_deviation_of_pairs: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values: what is undefined is null."""
+        return record(asdict(self), method="mean and standard deviation over pairs of observers and cases")
+
+    def __str__(self) -> str:
+        spreads = {"pairs and cases": self.standard_deviation, "the means of pairs": self.standard_deviation_of_pairs}
+        known = [f"{value:.2g} of {name}" for name, value in spreads.items() if not math.isnan(value)]
+        spread = f"; standard deviation {' and '.join(known)}" if known else ""
+        return (
+            f"{len(self.observers)} observers, {self.pairs} pairs of them in {self.cases} cases: mean {self.metric} "
+            f"{self.mean:.4g}{spread}."
+        )
 
 
 def between_observers(scores: pl.DataFrame, *, symmetric: Collection[str] = SYMMETRIC) -> dict[str, BetweenObservers]:

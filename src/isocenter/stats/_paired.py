@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,7 @@ from isocenter.stats._differences import (
     multiplicities,
     one_of,
 )
+from isocenter.stats._provenance import record
 
 Zeros = Literal["drop", "pratt"]
 Exact = Literal["auto"] | bool
@@ -26,10 +27,11 @@ Exact = Literal["auto"] | bool
 # Up to here "auto" counts all assignments of signs; R goes on to 49 cases, scipy to 50.
 _EXACT_UP_TO = 25
 _MOST_EXACT = 1000
+_WILCOXON = "Wilcoxon signed-rank test"
 
 
 class SignedRank(NamedTuple):
-    """What `signed_rank` found.
+    """What `signed_rank` found; as text, a sentence of a paper.
 
     Attributes
     ----------
@@ -41,6 +43,8 @@ class SignedRank(NamedTuple):
         Of the alternative asked for.
     method
         "exact" from all assignments of signs, "normal" from the normal approximation; "none" without any difference.
+    alternative
+        As it was asked for.
     """
 
     statistic: float
@@ -48,10 +52,25 @@ class SignedRank(NamedTuple):
     zeros: int
     p: float
     method: Literal["exact", "normal", "none"]
+    alternative: Alternative = "better"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return record(self._asdict(), test=_WILCOXON)
+
+    def __str__(self) -> str:
+        how = {"exact": "exact", "normal": "normal approximation", "none": "no pair differs"}[self.method]
+        return (
+            f"{_WILCOXON} of {self.n} pairs ({self.zeros} more without a difference), "
+            f"{ALTERNATIVES[self.alternative]}: W⁺ = {self.statistic:g}, p = {self.p:.3g} ({how})."
+        )
 
 
 class PairedT(NamedTuple):
-    """What `paired_t` found: the mean of a − b in the unit of the scores, its interval, and the test."""
+    """What `paired_t` found: the mean of a − b in the unit of the scores, its interval, and the test.
+
+    As text, a sentence of a paper.
+    """
 
     mean: float
     low: float
@@ -59,6 +78,22 @@ class PairedT(NamedTuple):
     t: float
     df: int
     p: float
+    level: float = 0.95
+    alternative: Alternative = "better"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values: what is undefined or infinite is null."""
+        return record(self._asdict(), method="paired t test", df_rule="pairs − 1")
+
+    def __str__(self) -> str:
+        if math.isnan(self.t):
+            return f"Mean of a − b {self.mean:+.4g}; of a single pair there is no t test."
+        t = f"{self.t:.4g}".replace("inf", "∞")
+        return (
+            f"Mean of a − b {self.mean:+.4g} ({100 * self.level:g} % CI {self.low:.4g} to {self.high:.4g}); paired t "
+            f"test, {ALTERNATIVES[self.alternative]}: t = {t} on {self.df} degrees of freedom, "
+            f"p = {self.p:.3g}."
+        )
 
 
 def signed_rank(
@@ -113,7 +148,7 @@ def signed_rank(
     Examples
     --------
     >>> signed_rank([0.81, 0.77, 0.90], [0.80, 0.75, 0.87], better="higher", decimals=3)
-    SignedRank(statistic=6.0, n=3, zeros=0, p=0.125, method='exact')
+    SignedRank(statistic=6.0, n=3, zeros=0, p=0.125, method='exact', alternative='better')
     """
     one_of("alternative", alternative, ALTERNATIVES)
     one_of("zeros", zeros, ("drop", "pratt"))
@@ -126,17 +161,17 @@ def signed_rank(
     count, ahead = count[size > 0], ahead[size > 0]
     n = float(count.sum())
     if n == 0:
-        return SignedRank(0.0, 0, int(equal), 1.0, "none")
+        return SignedRank(0.0, 0, int(equal), 1.0, "none", alternative)
     below = float(equal) if zeros == "pratt" else 0.0
     rank = below + np.cumsum(count) - (count - 1) / 2
     statistic = float(ahead @ rank)
     if (exact and exact != "auto") or (exact == "auto" and n <= _EXACT_UP_TO and equal == 0 and count.max() == 1):
         p = _exact_p(statistic, np.repeat(rank, count.astype(np.int64)), alternative)
-        return SignedRank(statistic, int(n), int(equal), p, "exact")
+        return SignedRank(statistic, int(n), int(equal), p, "exact", alternative)
     mean = (_ranks(n + below) - _ranks(below)) / 2
     squares = _squares(n + below) - _squares(below) - float((count**3 - count).sum()) / 12
     p = _normal_p(statistic - mean, math.sqrt(squares) / 2, alternative, half=0.5 if correction else 0.0)
-    return SignedRank(statistic, int(n), int(equal), p, "normal")
+    return SignedRank(statistic, int(n), int(equal), p, "normal", alternative)
 
 
 def _ranks(n: float) -> float:
@@ -215,9 +250,9 @@ def paired_t(
     n, df = d.size, d.size - 1
     mean = float(d[0]) if (d == d[0]).all() else math.fsum(d) / n
     if n == 1:
-        return PairedT(mean, math.nan, math.nan, math.nan, df, math.nan)
+        return PairedT(mean, math.nan, math.nan, math.nan, df, math.nan, level, alternative)
     if not d.any():
-        return PairedT(0.0, 0.0, 0.0, 0.0, df, 1.0)
+        return PairedT(0.0, 0.0, 0.0, 0.0, df, 1.0, level, alternative)
     error = math.hypot(*(d - mean)) / math.sqrt(df * n)
     t = mean / error if error else math.copysign(math.inf, mean)
     reach = error * float(stdtrit(df, (1 + level) / 2))
@@ -225,4 +260,4 @@ def paired_t(
         p = 2 * float(stdtr(df, -abs(t)))
     else:
         p = float(stdtr(df, -sign * t if alternative == "better" else sign * t))
-    return PairedT(mean, mean - reach, mean + reach, t, df, p)
+    return PairedT(mean, mean - reach, mean + reach, t, df, p, level, alternative)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from isocenter.stats._differences import Floats, Ints, check_reading, one_of
+from isocenter.stats._provenance import record
 from isocenter.stats._relabellings import Side, can_be_counted, counted, drawn, listed, share
 
 PermutationStatistic = Literal["rank", "difference"]
@@ -72,7 +73,7 @@ class PermutationTest:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return asdict(self)
+        return record(asdict(self), test="permutation test of two groups")
 
     def __str__(self) -> str:
         what = "P(a > b) + ½ P(a = b)" if self.statistic == "rank" else "mean(a) − mean(b)"

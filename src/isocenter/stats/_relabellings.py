@@ -25,6 +25,7 @@ _BLOCK = 1 << 14
 _MOST_DRAWN = 1 << 22
 # What is only the order in which numbers were added.
 _NOISE = 1e-12
+_LAST_BIT = float(np.finfo(np.float64).eps)
 
 
 def _from_zero(parts: Ints) -> Ints:
@@ -35,7 +36,8 @@ def _from_zero(parts: Ints) -> Ints:
 
 
 def can_be_counted(parts: Ints, chosen: int) -> bool:
-    states = (chosen + 1) * (int(np.sort(_from_zero(parts))[-chosen:].sum()) + 1)
+    ordered = np.sort(_from_zero(parts))
+    states = (chosen + 1) * (int(ordered[-chosen:].sum() - ordered[:chosen].sum()) + 1)
     return states <= _MOST_STATES and states * parts.size <= _MOST_STEPS
 
 
@@ -47,9 +49,11 @@ def counted(parts: Ints, n: int, alternative: Side) -> float:
     whole, every = _from_zero(parts), math.comb(parts.size, n)
     if 2 * n > whole.size:
         whole, n, alternative = whole[::-1], whole.size - n, _OTHER_GROUP[alternative]
-    chance, found = _chances(np.sort(whole), n), int(whole[:n].sum())
+    ordered = np.sort(whole)
+    chance, least = _chances(ordered, n), int(ordered[:n].sum())
+    found = int(whole[:n].sum()) - least
     if alternative == "two-sided":
-        distance = np.abs(np.arange(chance.size) * whole.size - n * int(whole.sum()))
+        distance = np.abs((np.arange(chance.size) + least) * whole.size - n * int(whole.sum()))
         share = float(chance[distance >= distance[found]].sum())
     else:
         share = float(chance[found:].sum() if alternative == "greater" else chance[: found + 1].sum())
@@ -57,21 +61,23 @@ def counted(parts: Ints, n: int, alternative: Side) -> float:
 
 
 def _chances(parts: Ints, n: int) -> Floats:
-    """How probable each sum of n of the sorted parts is, from 0 on, if all choices are equally probable.
+    """How probable each sum of n of the sorted parts is, from the least on, if all choices are equally probable.
 
     One part after another is chosen or not: of i parts passed over with k chosen, the next is one of the n − k still
     wanted with probability (n − k) / (size − i). All terms are positive, so small chances are as exact as large ones.
+    The sums of k parts are kept from that of the k smallest on.
     """
-    total = np.append(0, np.cumsum(parts)).tolist()
+    total, whole = np.append(0, np.cumsum(parts)).tolist(), parts.tolist()
     size = parts.size
-    state: Floats = np.zeros((n + 1, total[size] - total[size - n] + 1))
+    state: Floats = np.zeros((n + 1, total[size] - total[size - n] - total[n] + 1))
     state[0, 0] = 1.0
-    for i, part in enumerate(parts.tolist()):
+    for i, part in enumerate(whole):
         for k in range(min(i, n - 1), max(0, n - size + i) - 1, -1):
             into = (n - k) / (size - i)
-            low, high = total[k], total[i] - total[i - k] + 1  # between the k smallest and the k largest
-            state[k + 1, low + part : high + part] += into * state[k, low:high]
-            state[k, low:high] *= 1.0 - into
+            width = total[i] - total[i - k] - total[k] + 1  # from the k smallest to the k largest
+            further = part - whole[k]
+            state[k + 1, further : further + width] += into * state[k, :width]
+            state[k, :width] *= 1.0 - into
     chances: Floats = state[n]
     return chances
 
@@ -91,13 +97,18 @@ def drawn(size: int, n: int, replicates: int, seed: int) -> Iterator[Ints]:
 
 
 def share(chosen: Iterator[Ints], values: Floats, n: int, alternative: Side, *, sampled: bool) -> float:
-    """Of the relabellings, how many are as far as the labels found; drawn ones count that one too."""
+    """Of the relabellings, how many are as far as the labels found; drawn ones count that one too.
+
+    What is as far does not depend on where the values begin: sums are taken from their mean on, and tie within the
+    order of adding and the last bit of the values.
+    """
     centred = values - math.fsum(values) / values.size
+    noise = _NOISE * float(np.abs(centred).sum()) + _LAST_BIT * float(np.abs(values).sum())
 
     def reached(sums: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.abs(sums) if alternative == "two-sided" else -sums if alternative == "less" else sums
 
-    bar = float(reached(np.array([centred[:n].sum()]))[0]) - _NOISE * float(np.abs(values).sum())
+    bar = float(reached(np.array([centred[:n].sum()]))[0]) - noise
     far = total = 0
     for rows in chosen:
         far += int(np.count_nonzero(reached(centred[rows].sum(axis=1)) >= bar))

@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike
 from isocenter.stats._differences import Better, Floats, check_reading, one_of
 from isocenter.stats._paired import Exact
 from isocenter.stats._permutation import permutation_test
+from isocenter.stats._provenance import record
 
-# "auto" counts below this size of either group, as R does; nothing is counted beyond so many values in both.
+# "auto" counts below this size of either group, as R does; nothing is counted beyond so many values in both. U has at
+# most 2nm + 1 values, ties or not: up to here, all sums of ranks can be counted, and none are drawn.
 _EXACT_BELOW = 50
 _MOST_EXACT = 400
 # Sums of such values are still numbers.
@@ -60,7 +62,7 @@ class ShiftedMannWhitney:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return asdict(self)
+        return record(asdict(self), test="Mann–Whitney test of values shifted by the margin")
 
     def __str__(self) -> str:
         corrected = " with continuity correction" if self.correction else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,11 +22,12 @@ from isocenter.stats._differences import (
     one_of,
 )
 from isocenter.stats._paired import Exact
+from isocenter.stats._provenance import record
 
 Statistic = Literal["mean", "median"]
 
 # All 2ⁿ flips are tried up to here; sums on a lattice are counted as long as that takes about a second.
-_MOST_FLIPPED = 20
+MOST_FLIPPED = 20
 _MOST_STEPS = 1_000_000_000
 _MOST_SUMS = 10_000_000
 _EXACT_SUM = 2.0**53
@@ -36,7 +37,7 @@ _NOISE = 1e-12
 
 
 class SignFlip(NamedTuple):
-    """What `sign_flip` found.
+    """What `sign_flip` found; as text, a sentence of a paper.
 
     Attributes
     ----------
@@ -48,12 +49,32 @@ class SignFlip(NamedTuple):
         Of the alternative asked for.
     method
         "exact" from all flips, "drawn" from some; "none" without any difference.
+    of, alternative
+        Whether `statistic` is a mean or a median, and the alternative, as they were asked for.
+    replicates, seed
+        Of flips that were drawn; None where none were.
     """
 
     statistic: float
     n: int
     p: float
     method: Literal["exact", "drawn", "none"]
+    of: Statistic = "mean"
+    alternative: Alternative = "better"
+    replicates: int | None = None
+    seed: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values."""
+        return record(self._asdict(), test=f"sign-flip permutation test of the {self.of}")
+
+    def __str__(self) -> str:
+        drawn = f"{self.replicates} drawn flips, seed {self.seed}"
+        how = {"exact": "all flips", "drawn": drawn, "none": "nothing differs"}[self.method]
+        return (
+            f"{self.of.capitalize()} of a − b {self.statistic:+.4g}; sign-flip permutation test of {self.n} signs "
+            f"({how}), {ALTERNATIVES[self.alternative]}: p = {self.p:.3g}."
+        )
 
 
 def sign_flip(
@@ -115,18 +136,20 @@ def sign_flip(
     shown = float(in_their_unit(np.array(found if better == "higher" else -found), decimals))
     values, owner = _sums(d, number) if statistic == "mean" else _members(d, number)
     if not values.any():
-        return SignFlip(shown, 0, 1.0, "none")
+        return SignFlip(shown, 0, 1.0, "none", statistic, alternative)
     n = int(owner[-1]) + 1
     whole = _lattice(values) if statistic == "mean" and decimals is not None and exact else None
     if whole is not None:
-        return SignFlip(shown, n, _counted(whole, alternative), "exact")
-    if exact and exact != "auto" and n > _MOST_FLIPPED:
-        msg = f"all flips of {n} signs are too many, and of {_MOST_FLIPPED} the most that can be tried; exact=False"
+        return SignFlip(shown, n, _counted(whole, alternative), "exact", statistic, alternative)
+    if exact and exact != "auto" and n > MOST_FLIPPED:
+        msg = f"all flips of {n} signs are too many, and of {MOST_FLIPPED} the most that can be tried; exact=False"
         raise ValueError(msg)
-    every = bool(exact) and n <= _MOST_FLIPPED
-    flips = _all_flips(n) if every else _drawn_flips(n, replicates, seed)
+    every = bool(exact) and n <= MOST_FLIPPED
+    flips = all_flips(n) if every else _drawn_flips(n, replicates, seed)
     far, total = _as_far(flips, values, owner, statistic, alternative)
-    return SignFlip(shown, n, far / total if every else (far + 1) / (total + 1), "exact" if every else "drawn")
+    if every:
+        return SignFlip(shown, n, far / total, "exact", statistic, alternative)
+    return SignFlip(shown, n, (far + 1) / (total + 1), "drawn", statistic, alternative, replicates, seed)
 
 
 def _sums(d: Floats, number: Ints) -> tuple[Floats, Ints]:
@@ -173,7 +196,8 @@ def _counted(whole: Ints, alternative: Alternative) -> float:
     return min(1.0, 2 * float(chance[max(found, chance.size - 1 - found) :].sum()))
 
 
-def _all_flips(n: int) -> Iterator[NDArray[np.int8]]:
+def all_flips(n: int) -> Iterator[NDArray[np.int8]]:
+    """In blocks, one row of 1 and −1 for each of the 2ⁿ flips of n signs."""
     for start in range(0, 1 << n, _BLOCK):
         codes = np.arange(start, min(start + _BLOCK, 1 << n))
         yield (1 - 2 * ((codes[:, None] >> np.arange(n)) & 1)).astype(np.int8)

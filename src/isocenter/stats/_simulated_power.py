@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from isocenter.stats._differences import Floats
-from isocenter.stats._sizing import degrees_of_freedom
+from isocenter.stats._provenance import record
+from isocenter.stats._sizing import DF_RULE, degrees_of_freedom
 from isocenter.stats._study_design import Design, VarianceComponents
 
 # From sums over what two pairs have in common to sums over what they have in common and nothing else.
@@ -60,7 +61,7 @@ class SimulatedPower:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return asdict(self)
+        return record(asdict(self), method="simulated studies, U-statistic variance of each", df_rule=DF_RULE)
 
     def __str__(self) -> str:
         aim = f"a margin of {self.margin:g}" if self.margin else "a difference"

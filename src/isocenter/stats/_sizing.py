@@ -13,7 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from isocenter.stats._provenance import record
 from isocenter.stats._study_design import Design, PairComponents, VarianceComponents
+
+DF_RULE = "Satterthwaite, at least the smallest df of a factor and 2"
+_METHOD = "U-statistic variance"
 
 
 @dataclass(frozen=True)
@@ -42,14 +46,19 @@ class Power:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values: infinite degrees of freedom are null."""
-        return asdict(self) | {"df": None if math.isinf(self.df) else self.df}
+        return record(asdict(self), method=_METHOD, df_rule=self.df_rule)
 
     def __str__(self) -> str:
         by = "z" if math.isinf(self.df) else f"t with {self.df:.1f} degrees of freedom"
         return (
             f"{self.design}: standard error {self.standard_error:.4f}, power {self.power:.2f} to show {self.aim} "
-            f"(U-statistic variance; two-sided alpha {self.alpha:g}; {by})."
+            f"({_METHOD}; two-sided alpha {self.alpha:g}; {by})."
         )
+
+    @property
+    def df_rule(self) -> str:
+        """Where the degrees of freedom come from."""
+        return "normal distribution" if math.isinf(self.df) else DF_RULE
 
     @property
     def aim(self) -> str:
@@ -67,7 +76,8 @@ class PowerGrid:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        return {"rows": [row.to_dict() for row in self.rows]}
+        rows = [asdict(row) | {"df_rule": row.df_rule} for row in self.rows]
+        return record({"rows": rows}, method=_METHOD)
 
     def __str__(self) -> str:
         first = self.rows[0]
@@ -81,8 +91,15 @@ class PowerGrid:
 def _cells(row: Power) -> tuple[str, ...]:
     of = row.design
     df = "∞" if math.isinf(row.df) else f"{row.df:.1f}"
-    numbers = (of.negatives + of.positives, of.negatives, of.positives, of.blocks, of.readers)
-    return *map(str, numbers), f"{row.standard_error:.4f}", df, f"{row.power:.2f}"
+    cases, blocks = str(of.negatives + of.positives), str(of.blocks)
+    negatives = _in_each(of.negatives, paired=of.paired_negatives)
+    positives = _in_each(of.positives, paired=of.paired_positives)
+    readers = _in_each(of.readers, paired=of.paired_readers)
+    return cases, negatives, positives, blocks, readers, f"{row.standard_error:.4f}", df, f"{row.power:.2f}"
+
+
+def _in_each(number: int, *, paired: bool) -> str:
+    return str(number) if paired else f"2 × {number / 2:g}"
 
 
 def power(
@@ -140,6 +157,7 @@ a difference of 0.05 (U-statistic variance; two-sided alpha 0.05; z).
             f"is above 0; found alpha {alpha}, margin {margin}, effect {effect}"
         )
         raise ValueError(msg)
+    _refuse_undefined(components, biased)
     variance = _variance(components, design)
     if not 0 < variance < math.inf:
         msg = (
@@ -175,6 +193,14 @@ def power_grid(
     return PowerGrid(rows)
 
 
+def _refuse_undefined(*given: VarianceComponents | PairComponents | None) -> None:
+    for name, of in zip(("components", "biased"), given, strict=True):
+        values = [] if of is None else np.ravel(astuple(of)).tolist()
+        if not all(map(math.isfinite, values)):
+            msg = f"{name}: variances are finite numbers, found {', '.join(map(str, values))}"
+            raise ValueError(msg)
+
+
 def _variance(components: VarianceComponents | PairComponents, design: Design) -> float:
     shares = np.array(astuple(design.shares))
     if isinstance(components, VarianceComponents):
@@ -189,16 +215,18 @@ def _variance(components: VarianceComponents | PairComponents, design: Design) -
 
 def degrees_of_freedom(variance: float, biased: VarianceComponents | PairComponents, design: Design) -> float:
     """Satterthwaite's: a factor that is paired counts by its difference, one that is not by each modality alone."""
-    shares = design.shares
+    coefficients = design.shares
     total, least = 0.0, math.inf
     for name in ("n", "d", "r"):
-        df = round(1 / getattr(shares, name) - 1)
+        df = round(1 / getattr(coefficients, name) - 1)
         least = min(least, df)
         if isinstance(biased, VarianceComponents):
-            squares = getattr(biased, name) ** 2
+            parts = [biased]
         elif getattr(design.common, name):
-            squares = getattr(biased.difference, name) ** 2
+            parts = [biased.difference]
         else:
-            squares = getattr(biased.first, name) ** 2 + getattr(biased.second, name) ** 2
+            parts = [biased.first, biased.second]
+        shares = [getattr(part, name) / variance for part in parts]
+        squares = sum(share * share for share in shares)
         total += squares / df**3 if df > 0 else math.inf if squares else 0.0
-    return max(variance**2 / total if total else math.inf, least, 2.0)
+    return max(1 / total if total else math.inf, least, 2.0)

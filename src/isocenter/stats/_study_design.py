@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from itertools import product
+from numbers import Integral
 
 
 @dataclass(frozen=True)
@@ -75,10 +76,20 @@ class Design:
     paired_positives: bool = True
 
     def __post_init__(self) -> None:
+        named: dict[str, object] = {"readers": self.readers, "negatives": self.negatives, "positives": self.positives}
+        broken = {
+            name: number
+            for name, number in (named | {"blocks": self.blocks}).items()
+            if not isinstance(number, Integral)
+        }
+        if broken:
+            found = ", ".join(f"{number!r} {name}" for name, number in broken.items())
+            msg = f"a study has whole numbers of readers, cases and blocks, not {found}"
+            raise ValueError(msg)
         if self.blocks < 1:
             msg = f"a study has at least 1 block, not {self.blocks}"
             raise ValueError(msg)
-        parts = zip(("readers", "negatives", "positives"), self._numbers, self._paired, strict=True)
+        parts = zip(named, self._numbers, self._paired, strict=True)
         problems = [
             f"{number} {name} are too few for {self.blocks} blocks" + ("" if paired else " of two modalities each")
             for name, number, paired in parts

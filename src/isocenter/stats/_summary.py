@@ -6,7 +6,9 @@ import math
 import re
 from collections.abc import Iterable
 from decimal import Context, Decimal
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from isocenter.stats._provenance import record
 
 _UNDEFINED = "–"
 # From the largest float to the smallest there are some 1100 digits; none of them is ever rounded away unasked.
@@ -20,6 +22,17 @@ class MeanAndError(NamedTuple):
 
     mean: float
     standard_error: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values: what is undefined is null."""
+        return record(self._asdict(), method="mean over cases and its standard error")
+
+    def __str__(self) -> str:
+        if math.isnan(self.mean):
+            return "There is no mean, as there are no cases."
+        if math.isnan(self.standard_error):
+            return f"The value of the only case is {self.mean:.4g}."
+        return f"Mean {self.mean:.4g} with a standard error of {self.standard_error:.2g}."
 
 
 def mean_and_error(values: Iterable[float | None], weights: Iterable[float] | None = None) -> MeanAndError:

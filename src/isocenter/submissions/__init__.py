@@ -12,7 +12,7 @@ from isocenter.submissions._files import (
 )
 from isocenter.submissions._listing import Entry, Listing, list_files
 from isocenter.submissions._match import Match, is_junk, match
-from isocenter.submissions._problem import Problem, Severity, SubmissionRefused, printable, report
+from isocenter.submissions._problem import Problem, Severity, SubmissionRefused, as_cell, printable, report
 
 __all__ = [
     "VOLUME_SUFFIXES",
@@ -28,6 +28,7 @@ __all__ = [
     "Reading",
     "Severity",
     "SubmissionRefused",
+    "as_cell",
     "is_folder",
     "is_junk",
     "list_files",

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 _LONGEST = 500
+# What a spreadsheet takes for the beginning of a formula; a quote before it makes it a text.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 Severity = Literal["refused", "unusable", "missing", "warning", "note"]
 """What follows from a problem.
@@ -52,6 +54,11 @@ def report(problems: Iterable[Problem]) -> str:
     rows = [(p.case or "…", p.file or f"({p.severity})", p.message) for p in problems]
     widths = [max((len(row[i]) for row in rows), default=0) for i in (0, 1)]
     return "\n".join(f"  {case:<{widths[0]}}  {file:<{widths[1]}}  {text}" for case, file, text in rows)
+
+
+def as_cell(text: str) -> str:
+    """A text as it may stand in a table for a spreadsheet, which would run a name such as "=…" as a formula."""
+    return f"'{text}" if text.startswith(_FORMULA) and text != "-" else text
 
 
 def printable(text: str) -> str:

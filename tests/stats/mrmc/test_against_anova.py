@@ -20,7 +20,7 @@ CROSSED = (
     "viper_screening_highp",
 )
 BALANCED = ("sim_ordinal_3mod", "sim_perfect_reader", "vandyke")
-NESTED = ("nico_cad_vs_rad", "sim_ai_instances_vs_readers", "sim_unpaired_readers", "sim_ai_vs_splitplot_readers")
+NESTED = ("sim_ai_instances_vs_readers", "sim_unpaired_readers")
 MODELS = {
     "RRRC": {},
     "FRRC": {"readers": "fixed"},
@@ -174,11 +174,15 @@ def test_one_algorithm_against_a_panel_is_as_in_rjafroc_and_google_health(one_ca
     assert (fixed.df, fixed.p) == pytest.approx((rjafroc["RRFC_1T"]["df"], rjafroc["RRFC_1T"]["pval"]), rel=AOV)
 
 
-def test_one_algorithm_entered_once_is_as_one_entered_twice(one_cad, study) -> None:
-    once = analyse(one_cad).pairs["AI", "READERS"]
-    twice = analyse(study("nico_cad_vs_rad")).pairs["AI", "READERS"]
-    assert (once.variance, once.df) == pytest.approx((twice.variance, twice.df), rel=1e-12)
-    assert once.variances["mle"] == pytest.approx(twice.variances["mle"], rel=1e-12)
+@pytest.mark.parametrize("options", [{}, {"method": "or"}, {"method": "or", "cases": "fixed"}], ids=str)
+def test_one_algorithm_entered_once_is_as_one_entered_twice(one_cad, study, options) -> None:
+    once, again = analyse(one_cad, **options), analyse(study("nico_cad_vs_rad"), **options)
+    pair, twice = once.pairs["AI", "READERS"], again.pairs["AI", "READERS"]
+    assert (pair.variance, pair.df, pair.p) == pytest.approx((twice.variance, twice.df, twice.p), rel=1e-12)
+    assert pair.variances == pytest.approx(twice.variances, rel=1e-12, abs=1e-15)
+    assert once.modalities["AI"].variance == pytest.approx(again.modalities["AI"].variance, rel=1e-12)
+    (note,) = again.notes
+    assert note.startswith("all 2 readers of modality AI gave the same scores to the same cases and count as one")
 
 
 def test_a_split_plot_by_the_block_analysis(study) -> None:

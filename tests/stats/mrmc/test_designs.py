@@ -75,11 +75,31 @@ def test_two_modalities_with_the_same_reads_do_not_differ(make) -> None:
     reads = make({(r, m): [s + (r == "s") * (s % 2) for s in scores] for r in "rs" for m in "AB"}, "00001111")
     pair = analyse(reads).pairs["A", "B"]
     assert (pair.difference, pair.p, pair.variances["unbiased"]) == pytest.approx((0, 1, 0), abs=1e-15)
-    assert pair.status == "unbiased not positive, readers used"
+    assert pair.status == "unbiased not positive, readers used, with the df of their spread"
     assert pair.low < 0 < pair.high
+    # Each half of V has the spread of two readers, MS/2, on one degree of freedom: df = V² / (2 (MS/2)²).
+    spread = np.var([one.auc for one in analyse(reads).modalities["A"].readers.values()], ddof=1) / 2
+    assert pair.df == pytest.approx(pair.variance**2 / (2 * spread**2))
     anova = analyse(reads, method="or").pairs["A", "B"]
-    assert anova.status == "or not positive, independent used"
-    assert anova.variance == pytest.approx(pair.variance)
+    assert anova.status == "or not positive, independent used, with the df of their spread"
+    assert (anova.variance, anova.df) == pytest.approx((pair.variance, pair.df))
+
+
+def test_a_variance_from_the_spread_of_three_readers_has_two_degrees_of_freedom(make) -> None:
+    reads = make(
+        {
+            ("r", "A"): [None, 0, 1, None, 2, 1],
+            ("s", "A"): [0, None, 2, 2, None, 1],
+            ("t", "A"): [None, 1, 0, 2, None, 1],
+        },
+        "000111",
+    )
+    analysis = analyse(reads)
+    found = analysis.modalities["A"]
+    assert found.variances["unbiased"] < found.variances["mle"] < 0
+    assert [one.auc for one in found.readers.values()] == [0.875, 0.625, 0.875]
+    assert (found.variance, found.df) == pytest.approx((0.25**2 / 9, 2))
+    assert "[variance: unbiased not positive, readers used, with the df of their spread]" in str(analysis)
 
 
 @pytest.mark.parametrize("method", ["ustat", "or"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
+
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -119,12 +121,119 @@ def test_columns_are_checked_by_name(csv, head, problem) -> None:
     assert caught.value.problems == (problem,)
 
 
-@pytest.mark.parametrize("text", [b"", b"\xff\xfe\x00", b"a,b\n1,2,3,4\n"])
-def test_what_is_no_table_is_refused(tmp_path, text) -> None:
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (b"", "not a table: "),
+        (b"\n\n", "not a table: "),
+        (b"\xff\xfe\x00", "not text in UTF-8: "),
+        (b"a;b\n1;2\n", "the cells of the first line have semicolons between them, expected commas"),
+        (b"a\tb\n1\t2\n", "the cells of the first line have tabs between them, expected commas"),
+        (b"x" * 200_000, "not a table: "),
+    ],
+)
+def test_what_is_no_table_is_refused(tmp_path, text, problem) -> None:
     path = tmp_path / "reads.csv"
     path.write_bytes(text)
-    with pytest.raises(ReadsError, match=r"reads\.csv: 1 problem"):
+    with pytest.raises(ReadsError, match=r"reads\.csv: 1 problem") as caught:
         read_csv(path)
+    assert caught.value.problems[0].startswith(problem)
+
+
+def test_lines_with_other_cells_are_named_by_number(csv) -> None:
+    with pytest.raises(ReadsError) as caught:
+        read_csv(csv(*GOOD, "r,CT,c5,1", "", "r,CT,c6,1,2", "r,CT,c7,1,2,3", head=HEAD))
+    assert caught.value.problems == ("line 6: 4 cells, expected 5", "line 9: 6 cells, expected 5")
+    with pytest.raises(ReadsError) as caught:
+        read_csv(csv(*GOOD, "r,CT,c5,1"))
+    assert caught.value.problems == ("line 6: 4 cells, expected 5",)
+    head = HEAD.strip() + ",rating\n"
+    assert read_csv(csv(*(f"{row}," for row in GOOD), head="\n" + head)).height == 4
+
+
+@pytest.mark.parametrize(
+    ("again", "problem"),
+    [
+        ("score", "columns 'score' and 'score' have one name"),
+        (" score ", "columns 'score' and ' score ' have one name"),
+    ],
+)
+def test_a_column_is_there_once(csv, again, problem) -> None:
+    with pytest.raises(ReadsError) as caught:
+        read_csv(csv(*(f"{row},1" for row in GOOD), head=f"{HEAD.strip()},{again}\n"))
+    assert caught.value.problems == (problem,)
+
+
+def frame(**columns) -> pl.DataFrame:
+    given = {
+        "reader_id": ["r"] * 4,
+        "modality_id": ["CT"] * 4,
+        "case_id": list("abcd"),
+        "truth": [0, 0, 1, 1],
+        "score": [1.0, 3.0, 2.0, 4.0],
+    }
+    return pl.DataFrame(given | columns)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"truth": ["False", "FALSE", "True", "true"]},
+        {"truth": pl.Series(["0.00", "0.00", "1.00", "1.00"]).cast(pl.Decimal(6, 2))},
+        {"truth": pl.Series(["0", "0", "1", "1"], dtype=pl.Categorical)},
+        {"score": pl.Series(["1", "30", "4", "200"], dtype=pl.Categorical)},
+        {"score": pl.Series(["1", "30", "4", "200"], dtype=pl.Enum(["200", "4", "30", "1"]))},
+        {"score": pl.Series(["1.0", "3.0", "2.0", "4.0"]).cast(pl.Decimal(6, 2))},
+        {"score": [2**53, 2**53 + 4, 2**53 + 2, 2**60]},
+        {"reader_id": pl.Series(["r"] * 4, dtype=pl.Categorical), "case_id": [1, 2, 3, 4]},
+    ],
+)
+def test_the_same_study_may_come_in_columns_of_many_kinds(columns) -> None:
+    assert analyse(frame(**columns)).modalities["CT"].auc == analyse(frame()).modalities["CT"].auc == 0.75
+
+
+@pytest.mark.parametrize(
+    ("columns", "problems"),
+    [
+        ({"score": [date(2020, 1, day) for day in (1, 2, 3, 4)]}, ["column 'score' holds Date, expected numbers"]),
+        ({"score": [[1], [2], [3], [4]]}, ["column 'score' holds List(Int64), expected numbers"]),
+        (
+            {"reader_id": pl.Series([object()] * 4, dtype=pl.Object), "truth": [b"0", b"0", b"1", b"1"]},
+            ["column 'reader_id' holds Object, expected names", "column 'truth' holds Binary, expected 0 and 1"],
+        ),
+        (
+            {"weight": [timedelta(1)] * 4, "rating": [{"a": 1}] * 4},
+            [
+                "column 'weight' holds Duration(time_unit='us'), expected numbers",
+                "column 'rating' holds Struct({'a': Int64}), expected numbers",
+            ],
+        ),
+    ],
+)
+def test_columns_that_hold_something_else_are_named_with_their_kind(columns, problems) -> None:
+    with pytest.raises(ReadsError) as caught:
+        analyse(frame(**columns))
+    assert caught.value.problems == tuple(problems)
+
+
+def test_whole_numbers_that_would_change_their_order_are_refused(csv) -> None:
+    huge = [2**53 + 1, 2**53, -(2**53) - 1, 2**63 - 1]
+    expected = [
+        f"reader r, modality CT, case {case}: score {score} has too many digits to be told from its neighbours"
+        for case, score in (("a", huge[0]), ("c", huge[2]), ("d", huge[3]))
+    ]
+    with pytest.raises(ReadsError) as caught:
+        analyse(frame(score=huge))
+    assert list(caught.value.problems) == expected
+    rows = [f"r,CT,{case},{truth},{score}" for case, truth, score in zip("abcd", "0011", huge, strict=True)]
+    with pytest.raises(ReadsError) as caught:
+        read_csv(csv(*rows))
+    assert list(caught.value.problems) == expected
+
+
+def test_one_and_one_point_nought_are_one_truth(imrmc) -> None:
+    rows = ["-1,a,0,0", "-1,a,0,0.0", "-1,b,0,1.0", "truth,b,truth,1", "r,a,CT,1", "r,b,CT,2"]
+    assert read_imrmc(imrmc(*rows))["truth"].to_list() == [False, True]
 
 
 def test_no_reads_are_refused(csv) -> None:
@@ -133,7 +242,7 @@ def test_no_reads_are_refused(csv) -> None:
 
 
 def test_a_file_is_measured_before_it_is_read(csv, monkeypatch) -> None:
-    monkeypatch.setattr("isocenter.stats.mrmc._reads._MOST_BYTES", 20)
+    monkeypatch.setattr("isocenter.stats.mrmc._files._MOST_BYTES", 20)
     with pytest.raises(ReadsError, match="bytes, at most 20 are read"):
         read_csv(csv(*GOOD))
 

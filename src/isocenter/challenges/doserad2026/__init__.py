@@ -106,6 +106,29 @@ challenge = Challenge(
             _phase("proton-ct", "Task 3: protons on CT"),
             _phase("proton-mr", "Task 4: protons on MR"),
         ],
+        "summary": {"acronym": "DoseRAD", "keywords": ["dose calculation", "photons", "protons", "CT", "MR"]},
+        "organisation": {
+            "platform": "grand-challenge.org",
+            "submission": "An algorithm that computes the dose of every beam. Its output is a folder per case with one "
+            "volume per beam, named by the beam's uuid, or the platform's stacks of such volumes.",
+            "licence": "CC BY-NC",
+        },
+        "mission": {
+            "application": "Treatment planning",
+            "category": "Prediction",
+            "modality": "CT and MR",
+            "data_origin": "Abdomen and thorax.",
+            "algorithm_target": "The dose of single photon segments and proton pencil beams.",
+            "aims": "Accuracy of the dose, of single beams and of plans; short run time.",
+        },
+        "datasets": {
+            "case": "One patient: a CT or MR, its beams, and the dose of each.",
+            "numbers": "75 training cases (36 abdomen, 39 thorax), 40 hidden and 7 external test cases.",
+        },
+        "assessment": {
+            "ranking_reason": "Run time has twice the weight of a metric, so that five metrics of accuracy do not "
+            "drown it; accuracy as a whole still weighs more.",
+        },
     },
 )
 

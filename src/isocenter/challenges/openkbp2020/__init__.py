@@ -206,5 +206,34 @@ challenge = Challenge(
                 "visibility": "hidden",
             },
         ],
+        "summary": {"acronym": "OpenKBP", "keywords": ["knowledge-based planning", "dose prediction", "radiotherapy"]},
+        "organisation": {
+            "life_cycle": "One-time event; the data stay public.",
+            "event": "AAPM Grand Challenge 2020",
+            "platform": "CodaLab",
+            "submission": "One CSV per patient: the dose of every voxel that has any, or a list of points of the DVHs, "
+            "which competes in the DVH stream alone. Who submits in the test phase answers a survey on the model.",
+            "dates": "Training and validation cases: 21 February 2020. Test cases: 22 May 2020.",
+            "ethics": "Research Ethics Board of the University of Toronto.",
+            "code": "https://github.com/ababier/open-kbp",
+        },
+        "mission": {
+            "application": "Treatment planning",
+            "category": "Prediction",
+            "challenge_cohort": "Patients with head-and-neck cancer from four public collections, twelve institutions.",
+            "modality": "CT, with contours",
+            "data_origin": "Head and neck.",
+            "algorithm_target": "The dose of a plan with 70, 63 and 56 Gy to its targets.",
+            "aims": "A dose as close as possible to that of the plan, everywhere and in the points of its DVHs.",
+        },
+        "datasets": {
+            "centres": "Four collections of The Cancer Imaging Archive, from twelve institutions, 1999 to 2014.",
+            "case": "One patient: CT, masks of up to seven organs and three targets, where dose can be, and the dose.",
+            "numbers": "200 training, 40 validation and 100 test cases, parted at random.",
+            "reference": "Synthetic plans of nine 6 MV fields, made by an automated pipeline that was trained on 217 "
+            "clinical plans, and kept if their quality lies within that of the clinical ones.",
+            "preprocessing": "Structures renamed, targets expanded by 5 mm where they had no margin, all arrays framed "
+            "in 128 × 128 × 128 voxels.",
+        },
     },
 )

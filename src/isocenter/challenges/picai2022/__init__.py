@@ -117,6 +117,59 @@ challenge = Challenge(
             ),
         ],
         "policies": {"announce": 5},
+        "url": "https://pi-cai.grand-challenge.org",
+        "summary": {
+            "acronym": "PI-CAI",
+            "keywords": ["prostate cancer", "magnetic resonance imaging", "radiologists", "computer-aided detection"],
+        },
+        "organisation": {
+            "life_cycle": "Not a one-time event. The board of the tuning phase stays open, that of the first test "
+            "phase on request; the closed test phase ends.",
+            "event": "None.",
+            "platform": "grand-challenge.org",
+            "interaction": "Fully automatic methods, in containers without access to the internet.",
+            "training_data": "Other data and trained models, if they are public under a permissive licence within "
+            "three months of the deadline and are named in the submission.",
+            "awards": "Cash or cloud credits for the teams of the best three algorithms, who show their true names and "
+            "affiliations. Prizes cannot be passed on.",
+            "publication": "Up to three members of each of the best five teams join the consortium of authors. "
+            "Everybody may publish at any time, and then cites the design or the paper.",
+            "submission": "An algorithm in a container; in the closed phase one that can be trained. Its output is a "
+            "map of candidates per exam, and a likelihood per patient (likelihood.json).",
+            "dates": "Public training cases: 5 May 2022.",
+            "ethics": "The review boards of all four centres waived informed consent for retrospective use of "
+            "anonymised data.",
+            "licence": "Public training cases: CC BY-NC 4.0.",
+        },
+        "mission": {
+            "application": "Diagnosis, research, risk stratification",
+            "category": "Classification, detection, localisation, prediction",
+            "target_cohort": "Men with suspected significant prostate cancer: a PSA of 3 ng/ml or more, or an abnormal "
+            "rectal exam, without treatment or a positive biopsy before.",
+            "challenge_cohort": "The same, one exam per patient, no scans of poor quality; scanners of two vendors.",
+            "modality": "Biparametric MRI: T2-weighted, diffusion-weighted with a high b value, and ADC.",
+            "image_context": "Vendor and scanner; volume of the prostate.",
+            "patient_context": "Age, PSA, and PSA density.",
+            "data_origin": "Prostate.",
+            "algorithm_target": "Clinically significant cancer, of ISUP grade 2 or more.",
+            "aims": "Lesions found, and patients diagnosed.",
+        },
+        "datasets": {
+            "devices": "1.5 T and 3 T scanners of Siemens Healthineers and Philips, with surface coils.",
+            "centres": "Three Dutch centres and one Norwegian, 2012 to 2021; the Norwegian in the test cases only.",
+            "operators": "Trained radiographers.",
+            "case": "One exam of one patient, with what is known of the patient.",
+            "numbers": "1500 public and about 9000 private training cases, 100 for tuning, 1000 for testing.",
+            "reference": "Positive: histology of ISUP 2 or more. Negative: histology of ISUP 1 or less, or MRI of "
+            "PI-RADS 2 or less; in tuning and test cases confirmed by at least three years of follow-up.",
+            "annotators": "Ten trained investigators or a resident, supervised by one of three expert radiologists.",
+            "merging": "Nothing was merged.",
+            "annotation_errors": "Borders of lesions are uncertain, which a criterion of 0.10 for the IoU forgives.",
+        },
+        "assessment": {
+            "ranking_reason": "Diagnosis of the patient and detection of lesions matter alike for what follows, "
+            "so both have the same weight.",
+        },
     },
 )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Collection
 from dataclasses import replace
 from itertools import combinations
@@ -10,10 +9,10 @@ from typing import Literal
 
 import numpy as np
 import polars as pl
-import scipy
 
-from isocenter import __version__
 from isocenter.stats._adjust import adjust
+from isocenter.stats._provenance import versions
+from isocenter.stats._weights import effective_size
 from isocenter.stats.mrmc._covariance import Covariance, covariance_of, unbiased
 from isocenter.stats.mrmc._design import Design, Floats, check_classes, design_of
 from isocenter.stats.mrmc._inference import reach, two_sided, used_df
@@ -91,7 +90,13 @@ def analyse(
     Cov(A, B) of "ustat" is Σ cₖMₖ over the moments of products of kernels that share reader, normal and diseased case,
     or not; the coefficients depend on the design only. Degrees of freedom are V² / Σ (MS² / df³) over the random
     factors, modality by modality for those that the two do not share. A variance that is not positive is replaced, in
-    this order, by the estimate of the other kind and by one from the spread of readers; `status` says so.
+    this order, by the estimate of the other kind and by one from the spread of readers, MS(R)/r + max(Cov2, 0), with
+    degrees of freedom by Hillis from r − 1 on; `status` says so.
+
+    Case weights, such as inverse probabilities of selection, are taken as fixed. Kernels are then centred at the AUC of
+    their reader, so that variances are those of a ratio of sums, whether heavy cases are harder or not;
+    `bootstrap_check` finds the same by drawing. Where reads are missing, and not by blocks, this is another estimate
+    than that of reads without weights, which is iMRMC's, even if weights are almost equal; a note says so.
 
     References
     ----------
@@ -136,13 +141,8 @@ def analyse(
         pairs=Pairs(pairs),
         overall=study.overall() if isinstance(study, ObuchowskiRockette) else None,
         counts=_counts(design),
-        notes=(*notes, *_constant(design), *_disagreements(pairs, options)),
-        versions={
-            "isocenter": __version__,
-            "numpy": np.__version__,
-            "scipy": scipy.__version__,
-            "python": platform.python_version(),
-        },
+        notes=(*notes, *_weighted(design), *_constant(design), *_disagreements(pairs, options)),
+        versions=versions(),
     )
 
 
@@ -204,6 +204,21 @@ def _counts(design: Design) -> dict[str, int]:
         "diseased": diseased,
         "reads": int(np.count_nonzero(design.read)),
     }
+
+
+def _weighted(design: Design) -> list[str]:
+    """What weighted cases of a class are worth, (Σw)² / Σw²; and that variances are others where reads are missing."""
+    counts = {"normal": design.weight[~design.positive], "diseased": design.weight[design.positive]}
+    if all((weight == weight[:1]).all() for weight in counts.values()):
+        return []
+    worth = [f"{w.size} {name} ones are worth {effective_size(w):.1f}" for name, w in counts.items() if w.size]
+    notes = [f"cases are weighted: {', '.join(worth)} of equal weight"]
+    if not design.balanced:
+        notes.append(
+            "as cases are weighted, variances are those of a ratio of sums; where reads are missing, that is another "
+            "estimate than the one of reads without weights"
+        )
+    return notes
 
 
 def _constant(design: Design) -> list[str]:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from isocenter.stats._weights import near_one
 from isocenter.stats.mrmc._reads import ReadsError
 
 Floats = NDArray[np.float64]
@@ -25,7 +26,7 @@ class Design:
     case
         The names of the cases.
     positive, weight
-        Per case: whether it is diseased, and how much it counts.
+        Per case: whether it is diseased, and how much it counts, in a unit near the largest.
     score
         Columns × cases; NaN where the case was not read.
     """
@@ -78,7 +79,7 @@ def design_of(rows: pl.DataFrame) -> Design:
         reader=tuple(columns["reader_id"]),
         case=tuple(cases["case_id"]),
         positive=np.array(cases["truth"]),
-        weight=np.array(cases["weight"]),
+        weight=near_one(np.array(cases["weight"])),
         score=score,
     )
 

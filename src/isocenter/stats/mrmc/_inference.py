@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-from scipy.special import ndtr, ndtri, stdtr, stdtrit
-
 IMRMC = "imrmc-4.0.3"
 
 
@@ -18,6 +16,8 @@ def used_df(df: float, compat: str | None) -> float:
 
 def reach(variance: float, df: float, level: float) -> float:
     """Half the width of the interval."""
+    from scipy.special import ndtri, stdtrit
+
     upper = (1 + level) / 2
     quantile = ndtri(upper) if math.isinf(df) else stdtrit(df, upper)
     return float(quantile) * math.sqrt(variance)
@@ -25,6 +25,8 @@ def reach(variance: float, df: float, level: float) -> float:
 
 def two_sided(difference: float, variance: float, df: float) -> float:
     """P of no difference; 1 where there is no variance, which nothing can be compared with."""
+    from scipy.special import ndtr, stdtr
+
     if variance <= 0:
         return 1.0
     t = -abs(difference) / math.sqrt(variance)

@@ -9,8 +9,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from isocenter.stats.mrmc._design import Design, Floats
 from isocenter.stats.mrmc._rockette import ErrorTerm, Overall, crossed, nested, one_sample
@@ -60,7 +58,8 @@ class ObuchowskiRockette:
             If some readers, but not all, read in both.
         """
         one, two = self.design.columns(a), self.design.columns(b)
-        apart = self.of_modality(a).variances["or"] + self.of_modality(b).variances["or"]
+        alone = self.of_modality(a), self.of_modality(b)
+        apart = sum(spread.variances["or"] for spread in alone)
         still = [name in self.fixed or self.readers == "fixed" for name in (a, b)]
         paired = self.design.readers(a) == self.design.readers(b)
         if paired and still[0] == still[1]:
@@ -74,7 +73,7 @@ class ObuchowskiRockette:
             self._refuse_partly_shared(a, b)
             term = self._pooled if self.pooled else self._nested((a, b))
             variance = (1 / len(one) + 1 / len(two)) * term.denominator
-        return _spread({"or": variance, "independent": apart}, term)
+        return _spread({"or": variance, "independent": apart}, term, alone)
 
     def overall(self) -> Overall | None:
         """Test of all modalities together; None if readers are neither all paired nor all apart, or some are fixed."""
@@ -106,6 +105,9 @@ class ObuchowskiRockette:
 
     def _groups(self, names: tuple[str, ...]) -> NDArray[np.int64]:
         """Readers who are joined by cases, over any number of other readers, are of one block."""
+        from scipy.sparse import csr_array
+        from scipy.sparse.csgraph import connected_components
+
         read = np.stack([self.design.read[self.design.columns(name)] for name in names]).any(axis=0)
         count = np.asarray(read, dtype=np.int64)
         shared = csr_array(count @ count.T)
@@ -133,12 +135,15 @@ class ObuchowskiRockette:
             raise ValueError(msg)
 
 
-def _spread(variances: dict[str, float], term: ErrorTerm) -> Spread:
+def _spread(variances: dict[str, float], term: ErrorTerm, alone: Collection[Spread] = ()) -> Spread:
+    """The first variance that is positive; for that of two modalities alone, their df together by Satterthwaite."""
     used = next((name for name, value in variances.items() if value > ROUNDING), None)
     status = "clipped" if term.clipped else "ok"
     if used is None:
         status = "zero"
     elif used != "or":
-        status = f"or not positive, {used} used"
-    df = term.df if used == "or" else math.inf
+        status = f"or not positive, {used} used, with the df of their spread"
+    terms = [part.variance**2 / part.df for part in alone if part.variance > 0]
+    both = variances[used] ** 2 / total if used and (total := math.fsum(terms)) > 0 else math.inf
+    df = term.df if used == "or" else both
     return Spread(variances[used] if used else 0.0, df, status, variances, {"or": {"components": term.components}})

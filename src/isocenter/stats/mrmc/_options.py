@@ -6,6 +6,8 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass
 
+import numpy as np
+
 from isocenter.stats._differences import one_of
 from isocenter.stats.mrmc._covariance import COVARIANCES, Covariance
 from isocenter.stats.mrmc._design import Design
@@ -115,7 +117,10 @@ class Options:
 
 
 def fixed_modalities(design: Design, fixed: Collection[str], options: Options) -> tuple[frozenset[str], list[str]]:
-    """Modalities whose readers are fixed: all, those named, and those with a single reader; and what to say of them.
+    """Modalities whose readers are fixed: all, those named, and those of a single reader; and what to say of them.
+
+    A deterministic algorithm that was entered several times is a single reader. U-statistics find that by themselves,
+    and iMRMC asks for it; an analysis of variance would take its copies for readers who never differ.
 
     Raises
     ------
@@ -130,7 +135,10 @@ def fixed_modalities(design: Design, fixed: Collection[str], options: Options) -
         f"fixed modality {name!r} is not in the study, which has {sorted(names)}" for name in sorted(set(fixed) - names)
     ]
     single = sorted(name for name in names if len(design.columns(name)) == 1)
+    copied = sorted(name for name in names if _one_reader_again(design, name))
     held = names if options.readers == "fixed" else (frozenset(fixed) & names) | set(single)
+    if options.method == "or":
+        held |= set(copied)
     for name in sorted(held):
         elsewhere = {m for m in names - held if set(design.readers(name)) & set(design.readers(m))}
         problems += [
@@ -149,9 +157,42 @@ def fixed_modalities(design: Design, fixed: Collection[str], options: Options) -
         problems.append("pooled=True has no error term for fixed readers who differ between modalities")
     if problems:
         raise ValueError("; ".join(problems))
-    notes = [
-        f"modality {name} has one reader, taken as fixed: the result holds for this reader, not for others like it"
-        for name in single
-        if options.readers == "random"
+    if options.readers == "fixed":
+        return held, []
+    holds = "the result holds for this reader, not for others like it"
+    notes = [f"modality {name} has one reader, taken as fixed: {holds}" for name in single]
+    notes += [
+        f"all {len(design.columns(name))} readers of modality {name} gave the same scores to the same cases and count "
+        f"as one, entered again and taken as fixed: {holds}"
+        for name in copied
     ]
-    return held, notes
+    return held, [*notes, *_alike(design, {*held, *copied})]
+
+
+def _one_reader_again(design: Design, modality: str) -> bool:
+    """Whether all readers of a modality, who read in no other, gave the same scores to the same cases."""
+    at = design.columns(modality)
+    elsewhere = {name for k, name in enumerate(design.reader) if k not in at}
+    alone = elsewhere.isdisjoint(design.readers(modality))
+    return len(at) > 1 and alone and all(_same(design, at[0], k) for k in at[1:])
+
+
+def _alike(design: Design, held: Collection[str]) -> list[str]:
+    """Readers of a sample who gave the same scores as another of it."""
+    pairs = [
+        (name, design.reader[first], design.reader[k])
+        for name in design.modalities
+        if name not in held
+        for n, k in enumerate(design.columns(name))
+        for first in [next((j for j in design.columns(name)[:n] if _same(design, j, k)), None)]
+        if first is not None
+    ]
+    return [
+        f"readers {one} and {two} gave the same score to every case in modality {name}: if they are one reader, "
+        "variances are too small"
+        for name, one, two in pairs
+    ]
+
+
+def _same(design: Design, one: int, two: int) -> bool:
+    return bool(np.array_equal(design.score[one], design.score[two], equal_nan=True))

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from isocenter.stats._non_inferiority import NonInferiority, NonInferiorityPreset, non_inferiority
+from isocenter.stats._provenance import record
 from isocenter.stats.mrmc._moments import Table
 from isocenter.stats.mrmc._rockette import Overall
 
@@ -105,6 +107,18 @@ class Pair:
         """The same difference as b − a."""
         return replace(self, a=self.b, b=self.a, difference=-self.difference, low=-self.high, high=-self.low)
 
+    def non_inferiority(
+        self, *, margin: float | None = None, level: float = 0.95, preset: NonInferiorityPreset | None = None
+    ) -> NonInferiority | None:
+        """Whether a is not worse than b by more than a margin; None where the difference has no variance.
+
+        See `isocenter.stats.non_inferiority`.
+        """
+        if not self.variance > 0:
+            return None
+        error = math.sqrt(self.variance)
+        return non_inferiority(self.difference, error, self.df, margin=margin, level=level, preset=preset)
+
 
 class Pairs(Mapping[tuple[str, str], Pair]):
     """Pairs of modalities; each is listed once and found in either order, with the sign that belongs to it."""
@@ -198,15 +212,7 @@ class Analysis:
             "notes": list(self.notes),
             "versions": self.versions,
         }
-        return {name: _plain(value) for name, value in found.items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(inner) for name, inner in value.items()}
-    if isinstance(value, list):
-        return [_plain(inner) for inner in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+        return record(found)
 
 
 def _number(value: float, sign: str) -> str:

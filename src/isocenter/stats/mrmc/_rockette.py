@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import chdtrc, fdtrc
 
 from isocenter.stats.mrmc._design import Floats
 from isocenter.stats.mrmc._moments import Table
@@ -56,6 +55,8 @@ class ErrorTerm:
 
     def overall(self, modalities: int) -> Overall:
         """F = MS(T) / denominator on t − 1 and the Hillis df; if that is infinite X² = (t − 1)·MS(T) / denominator."""
+        from scipy.special import chdtrc, fdtrc
+
         above = modalities - 1
         if self.denominator <= 0:
             return Overall(0.0, above, self.df, 1.0)

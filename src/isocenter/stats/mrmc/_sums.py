@@ -26,7 +26,7 @@ class Sums:
     top, bottom
         Class × column × column: the sum of kernel products, and of the products of their weights. Classes of an AUC are
         same normal and same diseased case, same diseased only, same normal only, neither; classes of a proportion are
-        same case, other case.
+        same case, other case. With case weights `top` is that of centred kernels, see `_centred`.
     placements
         Of an AUC without case weights: for each column and case, the mean kernel over the cases of the other class
         that the reader read; 0 where the case was not read.
@@ -66,10 +66,18 @@ def auc_sums(design: Design) -> Sums:
     shared0, apart0 = _shared(weighted[:, normal])
     shared1, apart1 = _shared(weighted[:, diseased])
     bottom = np.stack([shared0 * shared1, apart0 * shared1, shared0 * apart1, apart0 * apart1])
+    estimate = won / (size0 * size1)
+    if _weights_vary(design.weight[normal]) or _weights_vary(design.weight[diseased]):
+        both = _wins_of_shared(levels, weighted, diseased)
+        same_diseased = (raw[:, diseased] @ weighted[:, diseased].T) * size0
+        same_normal = (raw[:, normal] @ weighted[:, normal].T) * size1
+        rest = np.outer(won, size0 * size1) - same_diseased - same_normal + both
+        single = np.stack([both, same_diseased - both, same_normal - both, rest])
+        top = _centred(top, single, bottom, estimate)
     # Nothing below the line means nothing above it, but for rounding.
     top[bottom == 0] = 0.0
     placements = lost / np.where(diseased, size0[:, None], size1[:, None])
-    return Sums(won / (size0 * size1), size0 * size1, top, bottom, placements)
+    return Sums(estimate, size0 * size1, top, bottom, placements)
 
 
 def proportion_sums(design: Design, threshold: float, *, diseased: bool) -> Sums:
@@ -83,8 +91,48 @@ def proportion_sums(design: Design, threshold: float, *, diseased: bool) -> Sums
     size, hits = weighted.sum(axis=1), right.sum(axis=1)
     same = right @ right.T
     shared, apart = _shared(weighted)
-    top = np.stack([same, np.outer(hits, hits) - same])
-    return Sums(hits / size, size, top, np.stack([shared, apart]), np.zeros((right.shape[0], 0)))
+    top, bottom = np.stack([same, np.outer(hits, hits) - same]), np.stack([shared, apart])
+    if _weights_vary(design.weight[chosen]):
+        single = right @ weighted.T
+        top = _centred(top, np.stack([single, np.outer(hits, size) - single]), bottom, hits / size)
+        top[bottom == 0] = 0.0
+    return Sums(hits / size, size, top, bottom, np.zeros((right.shape[0], 0)))
+
+
+def _weights_vary(weight: Floats) -> bool:
+    """Whether cases of one class differ in weight; what all have in common has no effect."""
+    return weight.size > 0 and bool((weight != weight[0]).any())
+
+
+def _centred(top: Floats, single: Floats, bottom: Floats, estimate: Floats) -> Floats:
+    """Sums of (Sₖ − θₖ)(Sₗ − θₗ) + θₖθₗ instead of SₖSₗ; `single` has those of Sₖ alone, over the same pairs.
+
+    An estimate with case weights is a ratio, ΣwS / Σw. Its variance to first order is that of Σw(S − θ), whatever the
+    weights have to do with the scores. Products of the kernels themselves are of cases whose weights are squared: if
+    heavy cases are the hard ones, their mean is not θ, and the variance comes out far too small.
+
+    With equal weights both are the same where everybody read everything, or all of a block. Where single reads are
+    missing, the moments of products are means over other pairs of cases than θ is, and the two differ: standard errors
+    of the centred one are up to 1.25 times those of iMRMC in the studies of the tests, in one with a tenth of the reads
+    missing at random. So reads without weights are not centred, and weights that are almost equal do not tend to them.
+    """
+    towards = estimate * single
+    return np.asarray(top - towards - towards.transpose(0, 2, 1) + 2 * np.outer(estimate, estimate) * bottom)
+
+
+def _wins_of_shared(levels: NDArray[np.int32], weighted: Floats, diseased: NDArray[np.bool_]) -> Floats:
+    """Column × column: the sum of wᵢ²wⱼ²Sₖ(i, j) over the pairs of cases that both columns have read.
+
+    What the other column adds is which cases it has read, and of that there are few kinds.
+    """
+    kinds, kind = np.unique(weighted, axis=0, return_inverse=True)
+    found = np.empty((levels.shape[0], kinds.shape[0]))
+    for k, mine in enumerate(weighted):
+        for n, other in enumerate(kinds):
+            square = mine * other
+            won = square * _outscored(levels[k], square * ~diseased, square * diseased, diseased)
+            found[k, n] = won[diseased].sum()
+    return found[:, kind.ravel()]
 
 
 def _ranked(design: Design) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

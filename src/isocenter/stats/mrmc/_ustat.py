@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,14 @@ from isocenter.stats.mrmc._moments import Moments, Table, dbm_table, moments_of,
 from isocenter.stats.mrmc._obuchowski import ObuchowskiRockette
 from isocenter.stats.mrmc._spread import ROUNDING, Spread
 from isocenter.stats.mrmc._sums import Sums
+
+
+class _Between(NamedTuple):
+    """A variance from the estimates of readers, the part of it that is their spread, and how many they are."""
+
+    variance: float
+    spread: float
+    readers: int
 
 
 @dataclass(frozen=True)
@@ -78,23 +87,27 @@ class UStatistics:
         variances = {
             "unbiased": own.covariance,
             "mle": own.mle_covariance,
-            "readers": self._between_readers(name),
+            "readers": (between := self._between_readers(name)).variance,
         }
         variance, status = self._chosen(variances)
         parts = own.components(own.mle)
         counts = {factor: n for factor in parts if len(factor) == 1 and (n := _factor_df(own, factor))}
         terms = [parts[factor] ** 2 / n**3 for factor, n in counts.items()]
         least = list(counts.values())
-        df = _satterthwaite(variance, terms, least) if self.hillis is None else self.hillis.of_modality(name).df
+        if status == self._from_readers:
+            df = _of_readers(variance, between)
+        else:
+            df = _satterthwaite(variance, terms, least) if self.hillis is None else self.hillis.of_modality(name).df
         return Spread(variance, df, status, variances, self._tables((own,), own))
 
     def of_pair(self, a: str, b: str) -> Spread:
         """Spread of the difference of two modalities."""
         one, two, cross = self._found[a, a], self._found[b, b], self._found[a, b]
+        between = self._between_readers(a), self._between_readers(b)
         variances = {
             "unbiased": one.covariance + two.covariance - 2 * cross.covariance,
             "mle": one.mle_covariance + two.mle_covariance - 2 * cross.mle_covariance,
-            "readers": self._between_readers(a) + self._between_readers(b),
+            "readers": sum(part.variance for part in between),
         }
         variance, status = self._chosen(variances)
         in_one, in_two, in_both = (m.components(m.mle) for m in (one, two, cross))
@@ -107,7 +120,10 @@ class UStatistics:
             else:
                 terms += [part[factor] ** 2 / k**3 for part, k in ((in_one, n), (in_two, m)) if k]
             least += [k for k in (n, m) if k]
-        df = _satterthwaite(variance, terms, least) if self.hillis is None else self.hillis.of_pair(a, b).df
+        if status == self._from_readers:
+            df = _of_readers(variance, *between)
+        else:
+            df = _satterthwaite(variance, terms, least) if self.hillis is None else self.hillis.of_pair(a, b).df
         return Spread(variance, df, status, variances, self._tables((one, two), cross))
 
     def _chosen(self, variances: dict[str, float]) -> tuple[float, str]:
@@ -115,17 +131,24 @@ class UStatistics:
         usable = next((name for name in order if variances[name] > ROUNDING), None)
         if usable is None:
             return 0.0, "zero"
+        if usable == "readers":
+            return variances[usable], self._from_readers
         return variances[usable], "ok" if usable == self.first else f"{self.first} not positive, {usable} used"
 
-    def _between_readers(self, name: str) -> float:
+    @property
+    def _from_readers(self) -> str:
+        return f"{self.first} not positive, readers used, with the df of their spread"
+
+    def _between_readers(self, name: str) -> _Between:
         """MS(R)/r + max(Cov2, 0), which is never negative; of fixed readers the mean of their own variances."""
         at = self.design.columns(name)
         theta = self.sums.estimate[at]
         covariance = self._covariance[np.ix_(at, at)]
         if name in self.fixed:
-            return float(np.mean(np.diag(covariance)))
+            return _Between(float(np.mean(np.diag(covariance))), 0.0, len(at))
         r = len(at)
-        return float(theta.var(ddof=1) / r + max((covariance.sum() - np.trace(covariance)) / (r * (r - 1)), 0.0))
+        spread = float(theta.var(ddof=1)) / r
+        return _Between(spread + max(float(covariance.sum() - np.trace(covariance)) / (r * (r - 1)), 0.0), spread, r)
 
     def _tables(self, own: tuple[Moments, ...], cross: Moments) -> dict[str, dict[str, Table]]:
         tables = {
@@ -157,6 +180,12 @@ def _factor_df(moments: Moments, factor: str) -> int:
     """Degrees of freedom of the readers or cases of a modality, 1/c − 1 rounded; 0 of a factor that is fixed."""
     weight = moments.component_coefficients[factor]
     return max(math.floor(1 / weight - 0.5), 1) if weight > 0 else 0
+
+
+def _of_readers(variance: float, *between: _Between) -> float:
+    """V² / Σ (MS(R)/r)² / (r − 1), as Hillis does: r − 1 where all variance is the spread of r readers, else more."""
+    terms = [part.spread**2 / (part.readers - 1) for part in between if part.spread > 0]
+    return variance**2 / math.fsum(terms) if terms else math.inf
 
 
 def _satterthwaite(variance: float, terms: list[float], least: list[int]) -> float:

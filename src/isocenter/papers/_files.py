@@ -1,0 +1,31 @@
+"""What chapters must know to read the files of teams: under which policy they were scored, and what went wrong."""
+
+from __future__ import annotations
+
+import os
+from typing import get_args
+
+from isocenter import scores
+from isocenter.papers._study import Study
+from isocenter.submissions import GridPolicy
+
+
+def grid_policy(study: Study) -> GridPolicy:
+    """What happened to masks on another grid when the teams were scored."""
+    for entry in study.outputs.values():
+        policies = scores.read_record(entry.table).get("policies")
+        for policy in get_args(GridPolicy):
+            if isinstance(policies, dict) and policies.get("grid") == policy:
+                found: GridPolicy = policy
+                return found
+    return "refuse"
+
+
+def first_line(error: Exception, study: Study | None = None) -> str:
+    """What went wrong, as a sentence; with a study, files are named from the folder of the edition on."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.strerror}."
+    line = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    if study is not None:
+        line = line.replace(f"{study.folder.path}{os.sep}", "")
+    return f"{line.rstrip('.: ')}."

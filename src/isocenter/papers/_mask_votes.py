@@ -1,0 +1,167 @@
+"""The masks of the best teams, read once: what agreement and ensembles are worked out from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isocenter.ensembles import Ensemble, Rule, Votes, count_votes, every_ensemble, mean_scores, score_table
+from isocenter.evaluation import Cohort, open_cohort
+from isocenter.papers._files import first_line, grid_policy
+from isocenter.papers._study import Study
+from isocenter.papers._words import counted
+from isocenter.ranking import FixedValue, MeanThenRank, WorstPossible
+
+MOST = 12
+"""Teams whose masks are compared and combined; of more, the best."""
+
+_MOST_SCORES = 8_000_000  # of ensembles in cases: 64 MB
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """The votes of some teams, best first.
+
+    Voters are called 01, 02 … by their place here: a team may have a name that the name of an ensemble cannot hold.
+
+    Attributes
+    ----------
+    without
+        Ranked teams whose files are not at hand.
+    beyond
+        How many ranked teams are left out because there would be too many.
+    """
+
+    teams: tuple[str, ...]
+    votes: Votes
+    without: tuple[str, ...] = ()
+    beyond: int = 0
+
+    @property
+    def cases(self) -> list[str]:
+        """In the order of all arrays here."""
+        return [case.case for case in self.votes.cases]
+
+    @property
+    def weights(self) -> list[float]:
+        """Sampling weights of the cases."""
+        return [case.weight for case in self.votes.cases]
+
+    def team(self, voter: str) -> str:
+        """Who votes under a number."""
+        return self.teams[int(voter) - 1]
+
+    def members(self, ensemble: Ensemble) -> str:
+        """An ensemble in words."""
+        names = ", ".join(self.team(voter) for voter in ensemble.members)
+        if len(ensemble.members) == 1:
+            return f"{names} alone"
+        return f"at least {ensemble.threshold} of {len(ensemble.members)}: {names}"
+
+    @cached_property
+    def every(self) -> list[Ensemble]:
+        """All ensembles of the teams, those to be preferred among equals first."""
+        return list(every_ensemble(self.votes.voters))
+
+    def every_score(self, metric: str) -> NDArray[np.float64]:
+        """The metric by case and ensemble, in the order of `every`.
+
+        Raises
+        ------
+        EnsembleError
+            The metric is undefined in a case.
+        """
+        votes = self.votes
+        return np.stack(
+            [mean_scores(Votes(votes.voters, (case,), votes.turnout), metric=metric) for case in votes.cases]
+        )
+
+    def scores_of(self, rule: Rule, metric: str) -> list[float]:
+        """What one rule reaches in every case; NaN where the metric is undefined."""
+        found = score_table(self.votes, [rule], metrics=[metric])
+        by_case = dict(found.select("case", "value").iter_rows())
+        return [float("nan") if (value := by_case[case]) is None else value for case in self.cases]
+
+    def said(self) -> str:
+        """Whose masks are in it and whose are not; empty if those of all ranked teams are."""
+        parts = []
+        if self.beyond:
+            parts.append(f"Only the best {len(self.teams)} teams with files are compared and combined.")
+        if self.without:
+            some = ", ".join(self.without[:10]) + (" …" if len(self.without) > 10 else "")
+            parts.append(f"No files in submissions/, or several submissions of which one counts: {some}.")
+        return " ".join(parts)
+
+
+def read_panel(study: Study) -> Panel | str:
+    """Read the masks of the best teams; a sentence that says why, if that cannot be."""
+    reference = study.folder.file("reference")
+    ranked = study.main.ranked
+    at_hand = [team for team in ranked if team in study.outputs]
+    if reference is None or not at_hand:
+        return (
+            "Agreement and ensembles need masks: the organisers' files in reference/, and a folder or zip of each team "
+            "in submissions/."
+        )
+    try:
+        cohort = open_cohort(study.challenge, reference)
+        if lost := _other_cases(cohort, study):
+            return lost
+        teams = at_hand[: _room(len(cohort.cases))]
+        files = {f"{place:02d}": path for place, team in enumerate(teams, start=1) if (path := _files(study, team))}
+        votes = count_votes(
+            study.challenge,
+            cohort,
+            files,
+            grid=grid_policy(study),
+            progress=lambda done, total, case: study.move(done, total, f"reading masks of {case}"),
+        )
+    except (ValueError, OSError) as error:
+        return f"Masks cannot be compared: {first_line(error, study)}"
+    without = tuple(team for team in ranked if team not in at_hand)
+    return Panel(tuple(teams), votes, without, len(at_hand) - len(teams))
+
+
+def counts_as(study: Study) -> float | None:
+    """What a case without a usable mask counts as on the main board; None where that depends on more."""
+    rule = study.main.rule
+    if isinstance(rule, MeanThenRank) and isinstance(rule.missing, FixedValue | WorstPossible):
+        return rule.missing.stand_in(study.main.metric)
+    return None
+
+
+def said_of_missing(study: Study) -> str:
+    """The same as a sentence."""
+    value = counts_as(study)
+    what = "what the rule of the board says" if value is None else f"{value:g}"
+    return f"A case without a usable mask counts as {what}."
+
+
+def _files(study: Study, team: str) -> str:
+    return str(study.outputs[team].outputs or "")
+
+
+def _room(cases: int) -> int:
+    """How many teams can be combined in all ways without keeping too many numbers."""
+    teams = MOST
+    while teams > 2 and cases * (teams << (teams - 1)) > _MOST_SCORES:
+        teams -= 1
+    return teams
+
+
+def _other_cases(cohort: Cohort, study: Study) -> str:
+    """Whether the reference is that of the scores, as far as names tell."""
+    here = {case.name for case in cohort.cases}
+    scored = {case for case in study.main.scores["case"].unique() if case}
+    if here == scored:
+        return ""
+    parts: Sequence[str] = [
+        f"{counted(len(names), 'case')} {where} ({', '.join(sorted(names)[:3])}{' …' if len(names) > 3 else ''})"
+        for names, where in ((scored - here, "scored but not in reference/"), (here - scored, "there but not scored"))
+        if names
+    ]
+    return f"Masks are not compared, as reference/ is not that of the scores: {', '.join(parts)}."

@@ -1,0 +1,88 @@
+"""The hardest and the easiest case as the best teams draw them, over PET and CT where they are at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isocenter.ensembles import REFERENCE, read_maps
+from isocenter.evaluation import open_cohort
+from isocenter.papers._files import first_line, grid_policy
+from isocenter.papers._study import Study
+from isocenter.report import Block, Chart, Paragraph, Section, case_spreads, case_values, contour_slices, metric_label
+from isocenter.volumes import SUFFIXES, Grid, read, resample
+
+_BEST = 3
+_IMAGES = {"CT": "ct", "PET": "pt"}
+_SOFT_TISSUE = (-160, 240)  # HU
+
+
+def pictures(study: Study) -> Section:
+    """Outlines of the reference and of the best three teams in two cases."""
+    return Section("contours", "The hardest and the easiest case", tuple(_pictures(study)))
+
+
+def _pictures(study: Study) -> Iterator[Block]:
+    spreads = case_spreads(study.main.board, study.main.scores)
+    teams = [team for team in study.main.ranked if team in study.outputs][:_BEST]
+    if study.folder.file("reference") is None or not teams or not spreads:
+        text = "Outlines need the organisers' files in reference/ and those of teams in submissions/."
+        yield Paragraph(text, note=True)
+        return
+    if study.folder.file("images") is None:
+        text = "Outlines lie on a plain ground; images/CASE_ct.nii.gz and images/CASE_pt.nii.gz would show the patient."
+        yield Paragraph(text, note=True)
+    chosen = {"hardest": spreads[0].case, "easiest": spreads[-1].case}
+    if len(spreads) == 1:
+        chosen = {"only": spreads[0].case}
+    for number, (which, case) in enumerate(chosen.items()):
+        study.move(number, len(chosen), f"drawing {case}")
+        try:
+            yield _picture(study, which, case, teams)
+        except (ValueError, OSError) as error:
+            yield Paragraph(f"The {which} case {case} cannot be drawn: {first_line(error, study)}", note=True)
+
+
+def _picture(study: Study, which: str, case: str, teams: list[str]) -> Chart:
+    cohort = open_cohort(study.challenge, study.folder.path / "reference")
+    alone = replace(cohort, cases=tuple(one for one in cohort.cases if one.name == case))
+    if not alone.cases:
+        msg = "reference/ has no file of it"
+        raise ValueError(msg)
+    files = {f"{place:02d}": str(study.outputs[team].outputs) for place, team in enumerate(teams, start=1)}
+    ((_, maps),) = read_maps(study.challenge, alone, files, grid=grid_policy(study))
+    truth = maps[REFERENCE]
+    assert truth is not None
+    metric, values = study.main.metric, case_values(study.main.board, study.main.scores)
+    masks: dict[str, NDArray[Any]] = {"Reference": truth.array}
+    for voter, team in zip(files, teams, strict=True):
+        mine, score = maps[voter], dict(values.get(team, ())).get(case)
+        masks[f"{team}: {metric.show(score)}" if mine else f"{team}: no mask"] = (
+            np.zeros(truth.grid.shape, np.uint8) if mine is None else mine.array
+        )
+    title = f"Case {case}, the {which}"
+    return Chart(
+        f"contours-{which}",
+        f"{title} by the mean over the teams: axial slices in which the reference is largest, and in which "
+        f"{teams[0]} differs most from it. Beside each team its {metric_label(metric)} in the whole case.",
+        contour_slices(
+            masks, grid=truth.grid, images=_images(study, case, truth.grid), title=title, name=f"contour-{which}"
+        ),
+    )
+
+
+def _images(study: Study, case: str, grid: Grid) -> Mapping[str, NDArray[Any]]:
+    """The images of a case on the grid of its reference, as far as they are there."""
+    found = {}
+    for label, ending in _IMAGES.items():
+        paths = (study.folder.file(f"images/{case}_{ending}{suffix}") for suffix in SUFFIXES)
+        path = next(filter(None, paths), None)
+        if path is not None:
+            volume = read(path)
+            volume = volume if volume.grid == grid else resample(volume, grid, interpolation="linear")
+            found[label] = volume.array.clip(*_SOFT_TISSUE) if label == "CT" else volume.array
+    return found

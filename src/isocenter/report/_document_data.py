@@ -1,0 +1,88 @@
+"""The numbers of a report: one JSON text, and a CSV file for each table and chart."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from typing import Any
+
+from isocenter.report._document import Block, Cell, Chart, Code, Facts, Paragraph, Report, Table
+from isocenter.submissions import as_cell
+
+
+def report_json(report: Report) -> str:
+    """Everything but the pictures, as JSON; the same text for the same report."""
+    data = {
+        "title": report.title,
+        "subtitle": report.subtitle,
+        "sections": [
+            {"name": s.name, "title": s.title, "blocks": [_block(block) for block in s.blocks]} for s in report.sections
+        ],
+        "record": dict(report.record),
+    }
+    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False, default=str) + "\n"
+
+
+def report_csvs(report: Report) -> dict[str, str]:
+    """By name, the CSV of every table and of every chart that has numbers of its own."""
+    found = {}
+    for block in report.named():
+        if isinstance(block, Table):
+            lines = [
+                [column.title for column in block.columns],
+                *([_plain(cell) for cell in row] for row in block.rows),
+            ]
+            found[block.name] = _csv(lines)
+        elif isinstance(block, Chart) and block.data is not None:
+            found[block.name] = _csv([block.data.columns, *(list(row) for row in block.data.iter_rows())])
+    return found
+
+
+def _block(block: Block) -> dict[str, Any]:
+    match block:
+        case Paragraph():
+            return {"kind": "note" if block.note else "paragraph", "text": block.text}
+        case Code():
+            return {"kind": "code", "text": block.text}
+        case Facts():
+            return {"kind": "facts", "name": block.name, "facts": dict(block.pairs)}
+        case Table():
+            rows = [[_cell(cell) for cell in row] for row in block.rows]
+            heads = [column.title for column in block.columns]
+            found = {"kind": "table", "name": block.name, "caption": block.caption, "columns": heads, "rows": rows}
+            return found | {"notes": list(block.notes)}
+        case Chart():
+            data = None if block.data is None else [[_number(v) for v in row] for row in block.data.iter_rows()]
+            columns = [] if block.data is None else block.data.columns
+            return {"kind": "chart", "name": block.name, "caption": block.caption, "columns": columns, "rows": data}
+
+
+def _cell(cell: str | Cell) -> Any:
+    if isinstance(cell, str):
+        return cell
+    return cell.text if cell.value is None else {"text": cell.text, "value": _number(cell.value)}
+
+
+def _plain(cell: str | Cell) -> Any:
+    if isinstance(cell, str):
+        return cell
+    if cell.value is None:
+        return "" if cell.text == "–" else cell.text
+    return cell.text if cell.text == f"{cell.value:g}" else cell.value
+
+
+def _number(value: Any) -> Any:
+    """JSON has no words for what is not finite; they are texts then."""
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _csv(lines: list[list[Any]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for line in lines:
+        writer.writerow(
+            ["" if value is None else as_cell(value) if isinstance(value, str) else value for value in line]
+        )
+    return out.getvalue()

@@ -1,0 +1,26 @@
+"""A local page to go through the cases of a submission, slice by slice, the worst first.
+
+`open_session` takes the scores of a submission and finds its pictures; `make_server` shows them to browsers on this
+machine, and to nobody else. `listen` takes its port before there is anything to show.
+"""
+
+from isocenter.viewer._order import CaseScores
+from isocenter.viewer._server import listen, make_server
+from isocenter.viewer._session import Session, open_session
+from isocenter.viewer._sight import Layer, Sight, dose_sight, mask_sight
+from isocenter.viewer._strip import Strip, dose_strip, mask_strip
+
+__all__ = [
+    "CaseScores",
+    "Layer",
+    "Session",
+    "Sight",
+    "Strip",
+    "dose_sight",
+    "dose_strip",
+    "listen",
+    "make_server",
+    "mask_sight",
+    "mask_strip",
+    "open_session",
+]

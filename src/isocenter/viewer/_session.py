@@ -1,0 +1,178 @@
+"""A submission opened for looking at: its scores, and the sight of any case when it is asked for."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Lock
+
+from isocenter.evaluation import Challenge, Cohort, DosePicture, Evaluation, LesionPicture, depict, open_cohort
+from isocenter.report import Figure, case_figures
+from isocenter.submissions import GridPolicy, MaskFile, list_files, match
+from isocenter.viewer._images import Scan, find_scans
+from isocenter.viewer._order import CaseScores, cases_of
+from isocenter.viewer._sight import Sight, dose_sight, mask_sight
+from isocenter.viewer._stills import mask_still
+from isocenter.volumes import File, Grid, LabelMap, Volume
+
+_KEPT = 3  # cases whose volumes stay in memory
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """What a page shows of a case: volumes, pictures of them, and what could not be shown, and why."""
+
+    sight: Sight | None
+    figures: tuple[Figure, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Session:
+    """A submission with its scores; see `open_session`."""
+
+    challenge: Challenge
+    cohort: Cohort
+    reference: Path
+    submission: Path
+    team: str
+    grid: GridPolicy
+    cases: Mapping[str, CaseScores]
+    scans: Mapping[str, tuple[Scan, ...]]
+    outputs: Mapping[str, Mapping[str, File]]
+    _looks: OrderedDict[str, Look] = field(default_factory=OrderedDict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def look(self, case: str) -> Look:
+        """What there is to see of a case of the cohort; whatever goes wrong is said in it, and costs this case only."""
+        with self._lock:
+            if case not in self._looks:
+                self._looks[case] = self._make(case)
+            self._looks.move_to_end(case)
+            while len(self._looks) > _KEPT:
+                self._looks.popitem(last=False)
+            return self._looks[case]
+
+    def _make(self, case: str) -> Look:
+        try:
+            if slots := _mask_slots(self.challenge):
+                return self._masks(case, *slots)
+            if self.challenge.depict is not None:
+                return self._depicted(case)
+            return Look(None, notes=(f"{self.challenge.name} has no pictures of its cases.",))
+        except (ValueError, OSError) as error:
+            return Look(None, notes=(_sentence(str(error)),))
+        except Exception as error:  # of a challenge's own code: one bad case costs one case
+            return Look(None, notes=(f"{case} cannot be shown: {type(error).__name__}: {_sentence(str(error))}",))
+
+    def _depicted(self, case: str) -> Look:
+        picture = depict(
+            self.challenge, reference=self.reference, submission=self.submission, case=case, grid=self.grid
+        )
+        if isinstance(picture, DosePicture):
+            scans, notes = self._read_scans(case, picture.reference.grid)
+            sight = dose_sight(picture, images=scans, team=self.team)
+        else:
+            masks = (
+                (picture.label, picture.found)
+                if isinstance(picture, LesionPicture)
+                else (picture.reference, picture.output)
+            )
+            scans, notes = self._read_scans(case, masks[0].grid)
+            sight = mask_sight(*masks, images=scans, team=self.team)
+        figures = case_figures(picture, case=case, team=self.team, name="case")
+        return Look(sight, tuple(figures), notes)
+
+    def _masks(self, case: str, reference: str, output: str) -> Look:
+        """Masks as they were read, the union of their labels; an output that cannot be read leaves the reference."""
+        at = next(item for item in self.cohort.cases if item.name == case)
+        truth = self._read(reference, self.challenge.reference[reference], at.files[reference], None)
+        scans, notes = self._read_scans(case, truth.grid)
+        found = None
+        if file := self.outputs.get(case, {}).get(output):
+            try:
+                found = self._read(output, self.challenge.output[output], file, truth.grid)
+            except (ValueError, OSError) as error:
+                notes = (f"The output cannot be shown: {_sentence(str(error))}", *notes)
+        else:
+            notes = ("There is no output to show; this is the reference alone.", *notes)
+        sight = mask_sight(truth, found, images=scans, team=self.team)
+        return Look(sight, (mask_still(sight, case=case, team=self.team),), notes)
+
+    def _read(self, slot: str, spec: object, file: File, grid: Grid | None) -> Volume:
+        assert isinstance(spec, MaskFile), slot
+        labels: LabelMap = spec.read(file, grid=grid, policy=self.grid).value
+        return Volume(labels.array, labels.grid)
+
+    def _read_scans(self, case: str, grid: Grid) -> tuple[list[tuple[str, Volume]], tuple[str, ...]]:
+        read, notes = [], []
+        for scan in self.scans.get(case, ()):
+            try:
+                read.append((scan.name, scan.read(grid)))
+            except (ValueError, OSError) as error:
+                notes.append(f"The scan {scan.file.name} cannot be shown: {_sentence(str(error))}")
+        if not read and not notes:
+            notes.append("No scan of this case was found, so there is none behind it; --images names a folder of them.")
+        return read, tuple(notes)
+
+
+def open_session(
+    challenge: Challenge,
+    result: Evaluation,
+    *,
+    reference: str | os.PathLike[str],
+    submission: str | os.PathLike[str],
+    team: str,
+    grid: GridPolicy = "refuse",
+    images: str | os.PathLike[str] | None = None,
+) -> Session:
+    """Open a submission that was evaluated.
+
+    Parameters
+    ----------
+    result
+        What `evaluate` found with the same reference and submission.
+    team
+        What the submission is called on pages.
+    images
+        A folder or zip of scans, one or several per case; the reference's own if not given.
+    """
+    cohort = open_cohort(challenge, reference)
+    names = [case.name for case in cohort.cases]
+    outputs: Mapping[str, Mapping[str, File]] = {}
+    if _mask_slots(challenge):
+        listing = list_files(submission)
+        if challenge.arrange is not None:
+            listing = challenge.arrange(listing, {case.name: case.files for case in cohort.cases})
+        outputs = match(listing, challenge.output, cases=names).files
+    return Session(
+        challenge=challenge,
+        cohort=cohort,
+        reference=Path(reference),
+        submission=Path(submission),
+        team=team,
+        grid=grid,
+        cases={case.name: case for case in cases_of(result)},
+        scans=find_scans(reference if images is None else images, names, scans_only=images is not None),
+        outputs=outputs,
+    )
+
+
+def _mask_slots(challenge: Challenge) -> tuple[str, str] | None:
+    """The mask of the reference and that of the output on its grid, which can be shown one without the other.
+
+    Of several outputs it is the first mask, but the challenge's own picture goes before.
+    """
+    if challenge.depict is not None and len(challenge.output) > 1:
+        return None
+    for slot, spec in challenge.output.items():
+        if isinstance(spec, MaskFile) and isinstance(challenge.reference.get(spec.grid_of or ""), MaskFile):
+            return spec.grid_of or "", slot
+    return None
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:].rstrip(".") + "."

@@ -1,0 +1,273 @@
+"""The chapter of the lung contest: what its supplement shows, on masks counted by hand; and what must not be shown."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.papers.masks import GRID, Box, block, everything, mask_of, notes, rows, study_of, write_edition, write_masks
+
+from isocenter import editions, scores
+from isocenter.ensembles import count_votes, pair_table
+from isocenter.evaluation import evaluate, load_challenge, open_cohort
+from isocenter.metrics import Overlap, s_score, s_score_of
+from isocenter.papers.lung2019 import chapter
+from isocenter.papers.lung2019._volumes import V0, s_of
+from isocenter.phantoms import write_lung_cohort, write_lung_contest
+from isocenter.report import Chart, Report, Section, report_csvs, report_html
+from isocenter.stats import in_brackets, mean_and_error
+
+TRUTH: list[Box] = [(3, 9, 3, 9, 2, 5), (4, 8, 2, 8, 1, 6), (2, 10, 4, 9, 2, 6), (5, 9, 5, 9, 3, 6)]
+RIGI: list[Box | None] = [(3, 9, 3, 9, 2, 5), (4, 8, 2, 8, 1, 6), (3, 10, 4, 9, 2, 6), (5, 9, 4, 9, 3, 6)]
+NAPF: list[Box | None] = [(4, 10, 3, 9, 2, 5), (4, 8, 3, 9, 1, 6), (2, 10, 4, 9, 3, 7), None]
+WEAK: list[Box | None] = [(5, 11, 3, 9, 2, 5), (4, 8, 4, 10, 1, 6), (4, 12, 4, 9, 3, 7), None]
+TEAMS = {"Rigi": RIGI, "Napf": NAPF, "Eiger": WEAK, "Secret": list(TRUTH), "Region growing": WEAK}
+SECTIONS = ["scores", "volumes", "strata", "ensembles", "observers", "lineage", "prizes"]
+
+LISTED = """\
+phase,team,table,role,builds_on
+phase-1,Rigi,scores/Napf.parquet,team,
+phase-1,Secret,scores/Rigi.parquet,organiser,
+phase-1,Ghost,scores/Secret.parquet,organiser,
+phase-1,Turncoat,scores/Eiger.parquet,team,
+phase-1,Bernina,scores/Eiger.parquet,team,
+phase-2,Napf,scores/Napf.parquet,team,Bernina;Secret
+phase-2,Rigi,scores/Rigi.parquet,team,Rigi;Turncoat
+phase-3,Rigi,scores/Rigi.parquet,team,Rigi;Napf
+phase-3,Napf,scores/Napf.parquet,team,Rigi
+phase-3,Eiger,scores/Eiger.parquet,team,Secret
+phase-3,Secret,scores/Secret.parquet,organiser,Rigi
+phase-3,Turncoat,scores/Secret.parquet,organiser,
+phase-3,Region growing,scores/Region growing.parquet,benchmark,
+"""
+FILES = {
+    "submissions.csv": LISTED,
+    "cases.csv": "case,stage,contrast\nP01,I,yes\nP02,III,no\nP03,III,no\nP04,III,yes\n",
+    "survey.csv": "team,method\nRigi,network\nNapf,forest\nEiger,clusters\nBernina,forest\nSecret,magic wand\n",
+    "run_times.csv": "submission,seconds,images\nRigi,30,2\nRigi,70,2\nNapf,oops,4\nNapf,16,4\nSecret,1,4\n",
+}
+OBSERVERS: dict[str, list[Box | None]] = {"A": list(TRUTH), "B|=(": [*RIGI[:2], None, None]}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Four scans in three phases, two observers, a benchmark, and a team of the organisers that nobody may see."""
+    folder = tmp_path_factory.mktemp("lung") / "edition"
+    names = write_edition(folder, "lung2019", TRUTH, TEAMS)
+    for name, text in FILES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    for observer, boxes in OBSERVERS.items():
+        write_masks(folder / "observers" / observer, boxes, names=names)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def written(home: Path) -> list[Section]:
+    """The chapter of it."""
+    return chapter(study_of(home))
+
+
+def s_of_boxes(truth: Box, other: Box | None) -> float:
+    if other is None:
+        return 0.0
+    return s_score(mask_of(truth) > 0, mask_of(other) > 0, spacing=GRID.spacing)
+
+
+def test_every_section_is_there_and_the_report_can_be_written(written: list[Section]) -> None:
+    sections = list(written)
+    assert [one.name for one in sections] == SECTIONS
+    report = Report("t", "", tuple(sections))
+    assert "<svg" in report_html(report)
+    assert "awards" in report_csvs(report)
+
+
+def test_means_have_their_standard_error_in_brackets(written: list[Section]) -> None:
+    found = {row[0]: row[1:] for row in rows(written, "in-brackets")}
+    expected = [s_of_boxes(truth, mine) for truth, mine in zip(TRUTH, NAPF, strict=True)]
+    assert found["Napf"][0] == in_brackets(*mean_and_error(expected))
+    assert "Region growing (benchmark)" in found
+    assert "Majority of 3 teams (ensemble)" in found
+
+
+def test_run_times_are_seconds_by_scans_and_a_bad_line_is_said(written: list[Section]) -> None:
+    sections = list(written)
+    assert rows(sections, "seconds-per-scan") == [["Rigi", "25", "4"], ["Napf", "4", "4"]]
+    assert "line 4" in notes(sections[0])
+
+
+@given(tp=st.integers(1, 10**6), fp=st.integers(0, 10**6), fn=st.integers(0, 10**6), voxel=st.floats(0.1, 50))
+def test_curves_of_equal_error_are_the_metric_itself(tp: int, fp: int, fn: int, voxel: float) -> None:
+    truth = tp + fn
+    error = fn / tp + fp / truth
+    assert s_of(error, truth * voxel / V0) == pytest.approx(s_score_of(Overlap(tp, fp, fn), voxel_volume=voxel))
+
+
+def test_volumes_come_from_the_reference_in_units_of_a_sphere_of_30_mm(written: list[Section]) -> None:
+    chart = block(written, "score-by-volume")
+    assert isinstance(chart, Chart)
+    assert chart.data is not None
+    found = dict(chart.data.select("case", "volume_ml").iter_rows())
+    assert found["P01"] == pytest.approx(6 * 6 * 3 * 0.125)
+    ratios = dict(chart.data.select("case", "v_v0").iter_rows())
+    assert ratios["P01"] == pytest.approx(13.5 / (4 / 3 * math.pi * 27.0))
+    values = dict(chart.data.select("case", "s_score").iter_rows())
+    assert values["P03"] == pytest.approx(s_of_boxes(TRUTH[2], RIGI[2]))
+
+
+def test_volumes_of_cases_csv_come_first(tmp_path: Path) -> None:
+    write_edition(tmp_path / "e", "lung2019", TRUTH, {"Rigi": RIGI}, keep=False)
+    (tmp_path / "e" / "cases.csv").write_text("case,volume_ml\nP01,113.1\nP02,unknown\nP03,-4\nP04,11.31\n")
+    chart = block(chapter(study_of(tmp_path / "e")), "score-by-volume")
+    assert isinstance(chart, Chart)
+    assert chart.data is not None
+    assert chart.data["v_v0"].to_list() == [pytest.approx(1.0, abs=1e-3), pytest.approx(0.1, abs=1e-4)]
+
+
+def test_strata_have_shares_and_benchmarks(written: list[Section]) -> None:
+    sections = list(written)
+    chart = block(sections, "strata-s-score")
+    assert isinstance(chart, Chart)
+    assert "Dashed lines: means of Region growing, inter-observer." in chart.caption
+    picture = str(chart.picture)
+    assert "25 %" in picture  # stage I
+    assert "75 %" in picture  # stage III
+    assert "50 %" in picture  # with contrast
+    assert chart.data is not None
+    votes = {case: value for stratum, case, value in chart.data.iter_rows() if stratum == "all cases"}
+    marked = np.sum([mask_of(boxes[3] or (0, 0, 0, 0, 0, 0)) for boxes in (RIGI, NAPF, WEAK)], axis=0) >= 2
+    assert votes["P04"] == s_score(mask_of(TRUTH[3]) > 0, marked, spacing=GRID.spacing) == 0.0
+    assert len(votes) == 4
+
+
+def test_without_masks_strata_are_those_of_the_winner(tmp_path: Path) -> None:
+    write_edition(tmp_path / "e", "lung2019", TRUTH, {"Rigi": RIGI, "Napf": NAPF}, keep=False)
+    (tmp_path / "e" / "cases.csv").write_text(FILES["cases.csv"])
+    chart = block(chapter(study_of(tmp_path / "e")), "strata-dice")
+    assert "Rigi, the first of the board" in chart.caption
+
+
+def test_observers_are_the_truth_in_turn(written: list[Section]) -> None:
+    sections = list(written)
+    found = {row[0]: row[1:] for row in rows(sections, "observers-s-score")}
+    assert list(found) == ["Rigi", "Napf", "Eiger", "A", "B|=("]
+    against_a = [s_of_boxes(truth, mine) for truth, mine in zip(TRUTH, RIGI, strict=True)]
+    assert found["Rigi"][0] == in_brackets(*mean_and_error(against_a))
+    against_b = [s_of_boxes(truth, mine) for truth, mine in zip(RIGI[:2], NAPF[:2], strict=True) if truth]
+    assert found["Napf"][1] == in_brackets(*mean_and_error(against_b))
+    assert found["A"][0] == "–"
+
+
+def test_observers_among_themselves_have_a_standard_deviation(tmp_path: Path) -> None:
+    names = write_edition(tmp_path / "e", "lung2019", TRUTH, {"Rigi": RIGI})
+    for observer, boxes in {"A": TRUTH, "B": [*NAPF[:3], TRUTH[3]]}.items():
+        write_masks(tmp_path / "e" / "observers" / observer, boxes, names=names)
+    pairs = list(zip(TRUTH, [*NAPF[:3], TRUTH[3]], strict=True))
+    both = [s_of_boxes(*pair) for pair in pairs] + [s_of_boxes(b, a) for a, b in pairs if b]
+    text = everything(chapter(study_of(tmp_path / "e")))
+    assert f"S score {in_brackets(statistics.mean(both), statistics.stdev(both))}" in text
+
+
+def test_a_table_of_pairs_stands_for_other_scans(tmp_path: Path) -> None:
+    names = write_edition(tmp_path / "e", "lung2019", TRUTH, {"Rigi": RIGI, "Napf": NAPF})
+    other = tmp_path / "e" / "other"
+    files = {"Rigi": RIGI, "Dr A": TRUTH, "Dr B": [*RIGI[:2], None, None], "Sarine": TRUTH}
+    for name, boxes in files.items():
+        write_masks(other / name, boxes, names=names)
+    which = load_challenge("lung2019")
+    cohort = open_cohort(which, tmp_path / "e" / "reference")
+    votes = count_votes(which, cohort, {name: other / name for name in files})
+    (tmp_path / "e" / "submissions.csv").write_text(
+        "team,table,role\nRigi,scores/Rigi.parquet,team\nNapf,scores/Napf.parquet,team\n"
+        "Sarine,scores/Rigi.parquet,organiser\n"
+    )
+    scores.write(pair_table(votes, metrics=["s_score", "dice"]), tmp_path / "e" / "observers.parquet", record={})
+    sections = chapter(study_of(tmp_path / "e"))
+    assert [row[0] for row in rows(sections, "observers-dice")] == ["Rigi", "Dr A", "Dr B"]
+    assert [row[0] for row in rows(sections, "observers-s-score")] == ["Rigi", "Dr A", "Dr B"]
+
+
+def test_a_broken_table_of_pairs_is_said(tmp_path: Path) -> None:
+    write_edition(tmp_path / "e", "lung2019", TRUTH, {"Rigi": RIGI})
+    (tmp_path / "e" / "observers.parquet").write_text("no table")
+    section = {one.name: one for one in chapter(study_of(tmp_path / "e"))}["observers"]
+    assert "observers.parquet is not a Parquet file" in notes(section)
+    assert str(tmp_path) not in notes(section)
+
+
+def test_lineage_leads_to_the_latest_solution_of_an_earlier_phase(written: list[Section]) -> None:
+    chart = block(written, "lineage-of-solutions")
+    assert isinstance(chart, Chart)
+    picture = str(chart.picture)
+    assert picture.count('class="link"') == 5
+    assert "Rigi builds on Napf" in picture
+    assert "Napf builds on Bernina" in picture
+    assert chart.data is not None
+    built = {(phase, team): on for phase, team, _, _, on, _ in chart.data.iter_rows()}
+    assert built["phase-3", "Rigi"] == "Rigi; Napf"
+    assert built["phase-3", "Eiger"] == ""
+
+
+def test_prizes_are_those_of_every_phase(written: list[Section]) -> None:
+    found = rows(written, "awards")
+    assert ["Phase 1: CT alone", "Rigi", "place 1", "10,000 USD"] in found
+    assert ["Phase 2: CT and seed points", "Rigi", "place 1", "7,000 USD"] in found
+    score = float(f"{math.fsum(s_of_boxes(t, m) for t, m in zip(TRUTH, RIGI, strict=True)) / 4:.12g}")
+    pays = math.ceil(round((score - 0.574) * 1000 * 15, 9) / 25) * 25
+    assert [row[3] for row in found if row[2] == "performance" and row[1] == "Rigi"] == [f"{pays:,} USD"]
+
+
+def test_an_unlisted_team_is_in_no_phase(written: list[Section]) -> None:
+    text = everything(written)
+    for secret in ("Secret", "Ghost", "Turncoat", "magic wand"):
+        assert secret not in text
+
+
+def test_without_files_each_section_says_which_would_help(tmp_path: Path) -> None:
+    write_edition(tmp_path / "e", "lung2019", TRUTH, {"Rigi": RIGI, "Napf": NAPF}, keep=False)
+    sections = {one.name: one for one in chapter(study_of(tmp_path / "e"))}
+    said = {
+        "scores": "run_times.csv",
+        "strata": "cases.csv",
+        "ensembles": "submissions/",
+        "observers": "observers/NAME/",
+        "lineage": "builds_on",
+    }
+    for name, file in said.items():
+        assert file in notes(sections[name])
+    report_html(Report("t", "", tuple(sections.values())))
+
+
+def test_two_teams_in_one_case(tmp_path: Path) -> None:
+    write_edition(tmp_path / "e", "lung2019", TRUTH[:1], {"<b>bold": [(0, 0, 0, 0, 0, 0)], "Rigi": RIGI[:1]})
+    sections = chapter(study_of(tmp_path / "e"))
+    assert "<b>bold" not in report_html(Report("t", "", tuple(sections)))
+    found = {row[0]: row[1] for row in rows(sections, "combinations")}
+    assert found["Rigi alone"] == "1.0000"
+    assert "Best ensemble, chosen on other cases" not in found
+
+
+def test_a_team_alone_that_found_nothing(tmp_path: Path) -> None:
+    write_edition(tmp_path / "e", "lung2019", TRUTH[:1], {"Rigi": [(0, 0, 0, 0, 0, 0)]})
+    sections = {one.name: one for one in chapter(study_of(tmp_path / "e"))}
+    assert "two teams with files" in notes(sections["ensembles"])
+    assert rows(list(sections.values()), "in-brackets")[0][1] == "0.0000(–)"
+
+
+def test_the_synthetic_contest_has_all_that_the_chapter_reads(tmp_path: Path) -> None:
+    which = load_challenge("lung2019")
+    cohort = write_lung_cohort(tmp_path, cases=2, seed=1)
+    earlier = write_lung_contest(tmp_path, cohort, seed=1)
+    editions.write(editions.new(which), tmp_path)
+    tables = {tmp_path / "scores" / f"{team}.parquet": path for team, path in cohort.submissions.items()}
+    for table, outputs in (tables | {one.table: one.outputs for one in earlier}).items():
+        table.parent.mkdir(parents=True, exist_ok=True)
+        result = evaluate(which, reference=cohort.reference, submission=outputs)
+        scores.write(result.scores, table, record=result.record)
+    sections = chapter(study_of(tmp_path))
+    names = {getattr(one, "name", "") for section in sections for one in section.blocks}
+    assert names >= {"run-times", "strata-s-score", "combinations", "observer-truths", "lineage-of-solutions", "awards"}
