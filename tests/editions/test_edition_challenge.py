@@ -169,6 +169,14 @@ def test_no_quota_in_the_edition_is_no_limit() -> None:
     assert apply(unlimited, PLAIN).participation.quota is None
 
 
+@pytest.mark.parametrize("per", ["calendar-week", "calendar-day"])
+def test_a_quota_by_the_calendar_is_kept_where_submissions_are_taken(per: str) -> None:
+    """The ranking has no calendar: it would count the wrong days, so it counts none."""
+    challenge = replace(PLAIN, edition={"phases": [{**PHASE, "quota": 1, "quota_per": per}]})
+    taking_part = apply(new(challenge, now=NOON), challenge).participation
+    assert (taking_part.quota, taking_part.per) == (None, "phase")
+
+
 def test_an_edition_of_another_challenge_is_refused() -> None:
     with pytest.raises(EditionError, match='challenge: "plain" is not the challenge "hecktor2020"'):
         apply(new(PLAIN, now=NOON), hecktor2020)

@@ -327,6 +327,69 @@ def test_the_good_file_is_good() -> None:
         (WEIGHTS, "metrics = []\nover = 'case'", "boards[1].over", OVER),
         (WEIGHTS, "metrics = [\n'dice',\n3]", "boards[1].metrics[2]", f"3 is not allowed; {WEIGHTED}"),
         (WEIGHTS, 'metrics = "dice"', "boards[1].metrics", f'"dice" is not allowed; {WEIGHTED}'),
+        # who may take part
+        (
+            "quota = 5",
+            'admission = "invite"',
+            "phases[2].admission",
+            '"invite" is not allowed; write "open", "after", "invited" or "request" (did you mean "invited"?)',
+        ),
+        (
+            "quota = 5",
+            'admission = "after"\nafter = "trainning"',
+            "phases[2].after",
+            '"trainning" is not a phase above this one; write the name of one: "training" (did you mean "training"?)',
+        ),
+        (
+            'visibility = "public"',
+            'admission = "after"\nafter = "test"',
+            "phases[1].after",
+            '"test" is not a phase above this one; move this phase below the one that decides',
+        ),
+        (
+            "quota = 5",
+            'after = "training"',
+            "phases[2].after",
+            '"training" decides nothing where admission is "open"; write admission = "after" or "invited", or remove '
+            "this setting",
+        ),
+        (
+            "quota = 5",
+            'admission = "after"\nafter = "training"\ntop = 5',
+            "phases[2].top",
+            '5 invites nobody where admission is "after"; write admission = "invited", or remove this setting',
+        ),
+        (
+            "quota = 5",
+            'admission = "invited"\ntop = 5',
+            "phases[2].top",
+            "5 of which phase is not said; write its name as after, or remove this setting",
+        ),
+        (
+            "quota = 5",
+            'admission = "invited"\nafter = "training"\ntop = 0',
+            "phases[2].top",
+            f"0 is not allowed; {COUNT}",
+        ),
+        (
+            "quota = 5",
+            "announced = 2020-08-10T00:00:01+02:00",
+            "phases[2].announced",
+            "2020-08-10T00:00:01+02:00 is after the phase opens (2020-08-10T00:00:00+02:00); write this moment or an "
+            "earlier one",
+        ),
+        (
+            "quota = 5",
+            "announced = 2020-08-01",
+            "phases[2].announced",
+            "2020-08-01 has no time and no zone; write for example 2020-08-01T23:59:59+02:00",
+        ),
+        (
+            "quota = 5",
+            'refund = "all"',
+            "phases[2].refund",
+            '"all" is not allowed; write "infrastructure", "failed" or "none"',
+        ),
         # keys
         ("q = 0.5", "qq = 0.5", "boards[2].qq", '"qq" is not known; did you mean "q"?'),
         ("above = 0.574", "above = 0.574\nplace = 1", "payout.place", f"{ELSEWHERE} [[prizes]]"),
@@ -338,7 +401,8 @@ def test_the_good_file_is_good() -> None:
             "gridd = 5\nquota = 5",
             "phases[2].gridd",
             '"gridd" is not known; what can be set here is '
-            "name, title, opens, closes, results, quota, quota_per, counts, visibility, ladder, decimals, cases",
+            "name, title, opens, closes, results, announced, admission, after, top, quota, quota_per, refund, counts, "
+            "visibility, ladder, decimals, cases",
         ),
         (
             "quota = 5",
@@ -385,6 +449,18 @@ def test_what_is_missing_is_told_at_the_line_of_what_should_hold_it(
 ) -> None:
     text = GOOD.replace(line, "")
     assert the_problem_of(text) == EditionProblem(holder, where, "", message)
+
+
+@pytest.mark.parametrize(
+    ("settings", "where", "message"),
+    [
+        ('admission = "after"', "phases[2].after", "is missing; write the name of a phase above this one in quotes"),
+        ('admission = "invited"\nafter = "training"', "phases[2].top", f"is missing; {COUNT}"),
+    ],
+)
+def test_what_an_admission_lacks_is_told_at_the_line_of_the_phase(settings: str, where: str, message: str) -> None:
+    text = GOOD.replace("quota = 5", settings)
+    assert the_problem_of(text) == EditionProblem(line_of('name = "test"') - 1, where, "", message)
 
 
 def test_policies_may_be_left_out_altogether() -> None:

@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import tomllib
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -88,7 +88,11 @@ def phases(draw: Any, name: str) -> Phase:
         opens=opens,
         closes=closes,
         results=draw(st.sampled_from([closes, closes + draw(spans)])),
+        announced=draw(st.sampled_from([None, opens, opens - timedelta(days=draw(st.integers(1, 300)))])),
+        admission=draw(st.sampled_from(["open", "invited", "request"])),
         quota=draw(st.none() | st.integers(1, 10**9)),
+        quota_per=draw(st.sampled_from(["phase", "week", "day", "calendar-week", "calendar-day"])),
+        refund=draw(st.sampled_from(["infrastructure", "failed", "none"])),
         counts=draw(st.sampled_from(["last", "best"])),
         visibility=draw(st.sampled_from(["public", "hidden", "own"])),
     )
@@ -244,9 +248,11 @@ def test_what_is_absent_is_shown_as_a_comment_that_sets_nothing() -> None:
 
 
 def test_every_commented_setting_is_valid_once_its_mark_is_removed() -> None:
-    text = re.sub(r"^# (\w+ = .*|\[\[\w+\]\]|\[\w+\])$", r"\1", render(EDITION), flags=re.MULTILINE)
+    # `after` and `top` go with an admission that makes use of them; the next test sets them.
+    text = re.sub(r"^# (?!after|top)(\w+ = .*|\[\[\w+\]\]|\[\w+\])$", r"\1", render(EDITION), flags=re.MULTILINE)
     edition = parse(text)
     assert edition.phases[0].quota == 5
+    assert edition.phases[0].announced == datetime(2020, 6, 1, 10, tzinfo=UTC)
     assert edition.policies == Policies(missing=0, ties="min", announce=10)
     assert edition.prizes == (Prize(place=1, amount=Decimal(500), currency="EUR", phase="test"),)
     title = "Best solution after the first week"
@@ -265,6 +271,16 @@ def test_every_commented_setting_is_valid_once_its_mark_is_removed() -> None:
     for table in DESCRIPTION:
         assert getattr(edition, table.__name__.lower()).model_fields_set == set(table.model_fields)
     assert edition.summary.keywords == ("head and neck cancer", "segmentation", "PET/CT")
+
+
+def test_an_invitation_of_the_best_is_set_by_removing_two_marks() -> None:
+    invited = EDITION.phases[0].model_copy(update={"name": "closed", "admission": "invited"})
+    head, closed = render(EDITION.model_copy(update={"phases": (*EDITION.phases, invited)})).split('name = "closed"')
+    text = f'{head}name = "closed"{closed.replace("# after", "after").replace("# top", "top")}'
+    assert [(phase.admission, phase.after, phase.top) for phase in parse(text).phases] == [
+        ("open", None, None),
+        ("invited", "test", 5),
+    ]
 
 
 def test_a_text_of_the_description_is_set_by_removing_one_mark() -> None:

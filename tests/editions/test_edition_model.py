@@ -145,6 +145,46 @@ def test_order_is_that_of_moments_not_of_clocks() -> None:
     assert is_refused(Phase, a_phase(opens=opens, closes=datetime(2020, 9, 10, 13, tzinfo=timezone.max)), "closes")
 
 
+def test_a_phase_is_announced_when_it_opens_at_the_latest() -> None:
+    opens = a_phase()["opens"]
+    assert is_refused(Phase, a_phase(announced=opens + timedelta(seconds=1)), "announced")
+    assert Phase.model_validate(a_phase(announced=opens)).announced == opens
+
+
+@pytest.mark.parametrize(
+    ("settings", "wrong"),
+    [
+        ({"admission": "after"}, "after"),
+        ({"admission": "request", "after": "tuning"}, "after"),
+        ({"after": "tuning"}, "after"),
+        ({"admission": "invited", "after": "tuning"}, "top"),
+        ({"admission": "invited", "top": 5}, "top"),
+        ({"admission": "after", "after": "tuning", "top": 5}, "top"),
+        ({"top": 5}, "top"),
+    ],
+)
+def test_another_phase_decides_where_the_admission_says_so(settings: dict[str, Any], wrong: str) -> None:
+    assert is_refused(Phase, a_phase(**settings), wrong)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"admission": "invited"},
+        {"admission": "request"},
+        {"admission": "after", "after": "tuning"},
+        {"admission": "invited", "after": "tuning", "top": 5},
+    ],
+)
+def test_the_phase_that_decides_stands_above_the_one_it_decides_about(settings: dict[str, Any]) -> None:
+    first, second = a_phase(name="tuning"), a_phase(**settings)
+    assert an_edition(phases=[first, second]).phases[1].admission == settings["admission"]
+    if "after" in settings:
+        assert is_refused(Edition, {**dict(an_edition()), "phases": [second, first]}, "phases")
+        itself = {**second, "after": second["name"]}
+        assert is_refused(Edition, {**dict(an_edition()), "phases": [itself]}, "phases")
+
+
 def test_an_edition_has_a_phase_and_phases_have_different_names() -> None:
     assert is_refused(Edition, {**dict(an_edition()), "phases": []}, "phases")
     assert is_refused(Edition, {**dict(an_edition()), "phases": [a_phase(), a_phase()]}, "phases")
@@ -163,6 +203,8 @@ def test_a_phase_name_is_safe_in_addresses_and_file_names(name: str) -> None:
 def test_what_is_left_out_reveals_nothing_and_limits_nothing() -> None:
     phase = Phase.model_validate(a_phase())
     assert (phase.quota, phase.counts, phase.visibility) == (None, "last", "hidden")
+    assert (phase.announced, phase.admission, phase.after, phase.top) == (None, "open", None, None)
+    assert phase.refund == "infrastructure"
     assert Policies() == Policies(missing=None, grid="refuse", ties=None, organisers="unlisted", announce=None)
 
 

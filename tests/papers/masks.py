@@ -45,13 +45,23 @@ def write_masks(folder: Path, boxes: Sequence[Box | None], *, names: Sequence[st
 
 
 def write_edition(
-    home: Path, challenge: str, truth: Sequence[Box], teams: Boxes, *, submissions: str = "", keep: bool = True
+    home: Path,
+    challenge: str,
+    truth: Sequence[Box],
+    teams: Boxes,
+    *,
+    submissions: str = "",
+    keep: bool = True,
+    weights: Sequence[float] = (),
 ) -> list[str]:
     """Reference, submissions, score tables and challenge.toml; without `keep` the masks of the teams are elsewhere."""
     which = load_challenge(challenge)
     editions.write(editions.new(which), home)
     names = [f"P{number:02d}" for number in range(1, len(truth) + 1)]
     write_masks(home / "reference", truth, names=names)
+    if weights:
+        listed = "".join(f"{name},{weight}\n" for name, weight in zip(names, weights, strict=True))
+        (home / "reference" / "cases.csv").write_text(f"case,weight\n{listed}", encoding="utf-8")
     for number, (team, boxes) in enumerate(teams.items()):
         place = home / "submissions" / team if keep else home.with_name(f"{home.name}-masks") / str(number)
         write_masks(place, boxes, names=names)

@@ -215,6 +215,12 @@ def test_who_is_at_the_limit_is_excluded_as_run_and_ranked_as_described(home: Ho
     assert data(block(sections, "rank-map"))["team"].to_list() == ["fast"]
 
 
+def test_a_team_called_excluded_is_not(home: Home) -> None:
+    home.submit("excluded", table_of(0.02, seconds=0.25))
+    home.submit("other", table_of(0.01, seconds=0.5))
+    assert "Nobody is too slow to be ranked." in told(section(chapter(home.study()), "time"))
+
+
 def test_a_benchmark_stands_beside_the_teams_under_its_own_name(home: Home) -> None:
     home.submit("team", table_of(0.02, seconds=0.25))
     home.submit("baseline", table_of(0.01, seconds=2.0), role="benchmark")
@@ -277,6 +283,21 @@ def test_teams_that_no_board_lists_are_nowhere_in_no_task(home: Home) -> None:
     study = home.study()
     assert not {"Geheim-1", "Geheim-2"} & {row.submission for row in study.main.board.rows}
     assert "Geheim" not in whole(chapter(study))
+
+
+def test_a_team_that_no_board_lists_leaves_no_hole_in_another_task(home: Home) -> None:
+    for number, team in enumerate(("first", "second")):
+        for phase in (PHASE, "photon-mr"):
+            home.submit(team, table_of(0.1 + 0.1 * number, seconds=0.5 + 0.1 * number), phase=phase)
+    without = section(chapter(home.study()), "tasks")
+    home.submit("Geheim", table_of(0.001, seconds=0.01), role="organiser")
+    home.submit("Geheim", table_of(0.001, seconds=0.01), phase="photon-mr")
+    home.submit("Geheim", table_of(0.001, seconds=0.01), phase="proton-mr")
+    sections = chapter(home.study())
+    assert data(block(sections, "task-ranks")).filter(pl.col("phase") == "photon-mr").rows() == [
+        ("photon-mr", "first", 1), ("photon-mr", "second", 2)
+    ]  # fmt: skip
+    assert whole([section(sections, "tasks")]) == whole([without])
 
 
 def test_what_reference_and_submissions_would_show_is_said(home: Home) -> None:

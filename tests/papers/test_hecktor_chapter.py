@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import stats
-from tests.papers.masks import GRID, Box, block, dice, everything, mask_of, notes, rows, study_of, write_edition
+from tests.papers.masks import (
+    GRID,
+    Box,
+    block,
+    dice,
+    everything,
+    mask_of,
+    notes,
+    rows,
+    study_of,
+    write_edition,
+    write_masks,
+)
 
+from isocenter.papers import Study
 from isocenter.papers._mask_ensembles import _chosen
 from isocenter.papers.hecktor2020 import chapter
+from isocenter.papers.hecktor2020._centres import centres
+from isocenter.ranking import LeaveOut, MeanThenRank
 from isocenter.report import Chart, Report, Section, report_csvs, report_html
 from isocenter.volumes import Volume, write
 
@@ -81,11 +97,13 @@ def test_an_unlisted_team_is_nowhere(written: list[Section]) -> None:
     assert "Sarine" not in everything(written)
 
 
-def test_the_winner_is_tested_by_paired_t_with_missing_as_zero(written: list[Section]) -> None:
+def test_the_winner_is_tested_by_paired_t_on_differences_as_they_are_with_missing_as_zero(
+    written: list[Section],
+) -> None:
     found = {row[0]: row for row in rows(written, "winner-tests")}
     assert list(found) == ["Inn", "Thur"]
     for team, row in found.items():
-        expected = stats.ttest_rel(np.round(dices("Aare"), 4), np.round(dices(team), 4))
+        expected = stats.ttest_rel(dices("Aare"), dices(team))
         mean = np.mean(dices("Aare")) - np.mean(dices(team))
         assert row[3] == f"{mean:+.4f}"
         low, high = expected.confidence_interval(0.95)
@@ -108,7 +126,16 @@ def test_agreement_is_the_dice_of_pairs_that_both_have_a_mask(written: list[Sect
     expected = [dice(votes(case)[0], votes(case)[2]) for case in (0, 2, 3)]
     assert found["Aare", "Thur"] == (pytest.approx(np.mean(expected)), 3)
     assert found["Thur", "Aare"] == found["Aare", "Thur"]
-    assert found["Reference", "Aare"] == (pytest.approx(np.mean(dices("Aare"))), 4)
+    assert found["reference standard", "Aare"] == (pytest.approx(np.mean(dices("Aare"))), 4)
+
+
+@pytest.mark.parametrize(("name", "row"), [("Reference", "reference standard"), ("reference standard", None)])
+def test_no_team_is_taken_for_the_reference(tmp_path: Path, name: str, row: str | None) -> None:
+    write_edition(tmp_path / "e", "hecktor2020", TRUTH, {name: TEAMS["Aare"], "Inn": TEAMS["Inn"]})
+    chart = block(chapter(study_of(tmp_path / "e")), "agreement-map")
+    assert isinstance(chart, Chart)
+    assert chart.data is not None
+    assert set(chart.data["one"]) == {name, "Inn", row or "reference standard *"}
 
 
 def test_combinations_are_those_counted_on_voxels(written: list[Section]) -> None:
@@ -153,6 +180,71 @@ def test_the_curve_over_sizes_ends_in_the_vote_of_all_and_starts_with_the_best_t
     assert (chart.data["best"] >= chart.data["confirmed"] - 1e-12).all()
 
 
+def test_the_majority_of_an_even_number_is_at_least_half_of_it(tmp_path: Path) -> None:
+    write_edition(tmp_path / "e", "hecktor2020", TRUTH, {team: TEAMS[team] for team in ("Aare", "Inn")})
+    sections = chapter(study_of(tmp_path / "e"))
+    found = {row[0]: (float(row[1]), row[4]) for row in rows(sections, "combinations")}
+    mean = np.mean([of_ensemble(case, (0, 1), 1) for case in range(4)])
+    assert found["Majority of all"] == (pytest.approx(mean, abs=5e-5), "a voxel that at least 1 of 2 mark")
+    assert "vote: what at least half of the best so many teams mark" in block(sections, "ensembles-by-size").caption
+    assert "What at least half of 2 teams mark" in everything(sections)
+
+
+@pytest.mark.parametrize("change", ["other mask", "mask gone", "mask that was missing"])
+def test_files_that_were_not_scored_are_left_out_and_said(tmp_path: Path, change: str) -> None:
+    folder = tmp_path / "e"
+    write_edition(folder, "hecktor2020", TRUTH, TEAMS)
+    team, case = {"other mask": ("Inn", 0), "mask gone": ("Inn", 2), "mask that was missing": ("Thur", 1)}[change]
+    if change == "mask gone":
+        (folder / "submissions" / team / f"P{case + 1:02d}.nii.gz").unlink()
+    else:
+        write_masks(folder / "submissions" / team, [TRUTH[case]], names=[f"P{case + 1:02d}"])
+    sections = {one.name: one for one in chapter(study_of(folder))}
+    said = f"their files do not give the scores of their tables: {team}."
+    assert said in notes(sections["ensembles"])
+    assert said in notes(sections["agreement"])
+    chart = block(list(sections.values()), "agreement-map")
+    assert isinstance(chart, Chart)
+    assert chart.data is not None
+    assert set(chart.data["one"]) == {"reference standard", *TEAMS} - {team}
+    assert f"{team}:" not in everything([sections["contours"]])
+    assert team in everything([sections["winner"]])
+
+
+def test_another_reference_under_the_same_names_is_not_used(tmp_path: Path) -> None:
+    write_edition(tmp_path / "e", "hecktor2020", TRUTH, TEAMS)
+    write_masks(tmp_path / "e" / "reference", TRUTH[::-1], names=["P01", "P02", "P03", "P04"])
+    sections = {one.name: one for one in chapter(study_of(tmp_path / "e"))}
+    assert "either reference/ or the files of Aare, Inn, Thur have changed" in notes(sections["ensembles"])
+    assert not [one for one in sections["contours"].blocks if isinstance(one, Chart)]
+
+
+def test_means_of_a_centre_have_the_weights_of_the_cases(tmp_path: Path) -> None:
+    folder = tmp_path / "e"
+    write_edition(folder, "hecktor2020", TRUTH, TEAMS, weights=[1, 3, 1, 1])
+    (folder / "cases.csv").write_text("case,centre\nP01,North\nP02,North\nP03,Lake\nP04,Lake\n")
+    chart = block(chapter(study_of(folder)), "centre-ranks")
+    assert isinstance(chart, Chart)
+    assert chart.data is not None
+    found = {(step, team): mean for step, team, mean, _ in chart.data.iter_rows()}
+    assert found["North (2)", "Inn"] == pytest.approx((dices("Inn")[0] + 3 * dices("Inn")[1]) / 4)
+    assert found["North (2)", "Thur"] == pytest.approx(dices("Thur")[0] / 4)
+    assert found["all (4)", "Inn"] == pytest.approx(np.average(dices("Inn"), weights=[1, 3, 1, 1]))
+    assert "its cases, weighted as on the board;" in chart.caption
+
+
+def test_where_a_missing_case_has_no_value_it_is_left_out_of_its_centre_and_that_is_said(home: Path) -> None:
+    study = study_of(home)
+    rule = MeanThenRank("dice", missing=LeaveOut())
+    challenge = replace(study.challenge, boards={"dice": rule})
+    chart = block([centres(Study(replace(study.folder, challenge=challenge), study.settings))], "centre-ranks")
+    assert isinstance(chart, Chart)
+    assert chart.data is not None
+    north = {team: mean for step, team, mean, _ in chart.data.iter_rows() if step == "North (3)"}
+    assert north["Thur"] == pytest.approx((dices("Thur")[0] + dices("Thur")[2]) / 2)
+    assert "A case without a usable mask is left out." in chart.caption
+
+
 def test_a_centre_of_one_case_is_said(written: list[Section]) -> None:
     sections = {one.name: one for one in written}
     assert "Of one case only" in notes(sections["centres"])
@@ -162,6 +254,13 @@ def test_a_centre_of_one_case_is_said(written: list[Section]) -> None:
     assert chart.data is not None
     north = {team: mean for step, team, mean, _ in chart.data.iter_rows() if step == "North (3)"}
     assert north["Thur"] == pytest.approx(sum(dices("Thur")[:3]) / 3)
+
+
+def test_who_has_no_mask_of_a_case_costs_nobody_the_picture(written: list[Section]) -> None:
+    chart = block(written, "contours-easiest")
+    assert isinstance(chart, Chart)
+    assert "Case P02" in chart.caption
+    assert "Thur: no mask" in str(chart.picture)
 
 
 def test_outlines_lie_on_images_where_there_are_some(written: list[Section], tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import statistics
 from pathlib import Path
 
@@ -128,6 +129,30 @@ def test_volumes_of_cases_csv_come_first(tmp_path: Path) -> None:
     assert chart.data["v_v0"].to_list() == [pytest.approx(1.0, abs=1e-3), pytest.approx(0.1, abs=1e-4)]
 
 
+def test_volumes_that_cannot_be_are_said_and_those_of_other_cases_are_not_used(tmp_path: Path) -> None:
+    write_edition(tmp_path / "e", "lung2019", TRUTH, {"Rigi": RIGI})
+    (tmp_path / "e" / "cases.csv").write_text("case,volume_ml\nP01,113.1\nP02,0\nP03,113097\nP04,\nP99,11.31\n")
+    sections = chapter(study_of(tmp_path / "e"))
+    chart = block(sections, "score-by-volume")
+    assert isinstance(chart, Chart)
+    assert chart.data is not None
+    assert chart.data["case"].to_list() == ["P01"]
+    said = "a volume is above 0 and at most 10000 ml; left out is what is not (0 of P02, 113097 of P03)."
+    assert said in notes(sections[1])
+
+
+def test_volumes_are_measured_where_no_given_one_can_be(tmp_path: Path) -> None:
+    names = write_edition(tmp_path / "e", "lung2019", TRUTH, {"Rigi": RIGI}, keep=False)
+    (tmp_path / "e" / "cases.csv").write_text("case,volume_ml\nP01,nan\nP99,11.31\n")
+    write_masks(tmp_path / "e" / "reference", TRUTH[:1], names=["P98"])
+    sections = chapter(study_of(tmp_path / "e"))
+    chart = block(sections, "score-by-volume")
+    assert isinstance(chart, Chart)
+    assert chart.data is not None
+    assert chart.data["case"].to_list() == names
+    assert "(nan of P01)" in notes(sections[1])
+
+
 def test_strata_have_shares_and_benchmarks(written: list[Section]) -> None:
     sections = list(written)
     chart = block(sections, "strata-s-score")
@@ -175,7 +200,7 @@ def test_observers_among_themselves_have_a_standard_deviation(tmp_path: Path) ->
 def test_a_table_of_pairs_stands_for_other_scans(tmp_path: Path) -> None:
     names = write_edition(tmp_path / "e", "lung2019", TRUTH, {"Rigi": RIGI, "Napf": NAPF})
     other = tmp_path / "e" / "other"
-    files = {"Rigi": RIGI, "Dr A": TRUTH, "Dr B": [*RIGI[:2], None, None], "Sarine": TRUTH}
+    files = {"Rigi": RIGI, "Dr A": TRUTH, "Dr B": [*RIGI[:2], None, None], "Sarine": TRUTH, "Region growing": WEAK}
     for name, boxes in files.items():
         write_masks(other / name, boxes, names=names)
     which = load_challenge("lung2019")
@@ -183,12 +208,36 @@ def test_a_table_of_pairs_stands_for_other_scans(tmp_path: Path) -> None:
     votes = count_votes(which, cohort, {name: other / name for name in files})
     (tmp_path / "e" / "submissions.csv").write_text(
         "team,table,role\nRigi,scores/Rigi.parquet,team\nNapf,scores/Napf.parquet,team\n"
-        "Sarine,scores/Rigi.parquet,organiser\n"
+        "Sarine,scores/Rigi.parquet,organiser\nRegion growing,scores/Napf.parquet,benchmark\n"
     )
     scores.write(pair_table(votes, metrics=["s_score", "dice"]), tmp_path / "e" / "observers.parquet", record={})
     sections = chapter(study_of(tmp_path / "e"))
     assert [row[0] for row in rows(sections, "observers-dice")] == ["Rigi", "Dr A", "Dr B"]
     assert [row[0] for row in rows(sections, "observers-s-score")] == ["Rigi", "Dr A", "Dr B"]
+
+
+def test_only_folders_and_zips_of_those_who_take_no_part_are_observers(tmp_path: Path) -> None:
+    home = tmp_path / "e"
+    names = write_edition(home, "lung2019", TRUTH, {"Rigi": RIGI, "Region growing": WEAK})
+    (home / "submissions.csv").write_text(
+        "team,table,role\nRigi,scores/Rigi.parquet,team\nRegion growing,scores/Region growing.parquet,benchmark\n"
+    )
+    for observer, boxes in {"A": TRUTH, "B": RIGI, "Rigi": RIGI, "Region growing": WEAK}.items():
+        write_masks(home / "observers" / observer, boxes, names=names)
+    shutil.make_archive(str(home / "observers" / "B"), "zip", home / "observers" / "B")
+    shutil.make_archive(str(home / "observers" / "C"), "zip", home / "observers" / "B")
+    (home / "observers" / "README.txt").write_text("who they are")
+    (home / "observers" / ".DS_Store").write_text("")
+    assert [row[0] for row in rows(chapter(study_of(home)), "observers-dice")] == ["Rigi", "A", "B", "C"]
+
+
+def test_observers_are_not_compared_with_files_that_were_not_scored(tmp_path: Path) -> None:
+    names = write_edition(tmp_path / "e", "lung2019", TRUTH, {"Rigi": RIGI, "Napf": NAPF})
+    for observer in ("A", "B"):
+        write_masks(tmp_path / "e" / "observers" / observer, TRUTH, names=names)
+    write_masks(tmp_path / "e" / "submissions" / "Napf", TRUTH[:1], names=names[:1])
+    sections = chapter(study_of(tmp_path / "e"))
+    assert [row[0] for row in rows(sections, "observers-s-score")] == ["Rigi", "A", "B"]
 
 
 def test_a_broken_table_of_pairs_is_said(tmp_path: Path) -> None:
@@ -210,6 +259,81 @@ def test_lineage_leads_to_the_latest_solution_of_an_earlier_phase(written: list[
     built = {(phase, team): on for phase, team, _, _, on, _ in chart.data.iter_rows()}
     assert built["phase-3", "Rigi"] == "Rigi; Napf"
     assert built["phase-3", "Eiger"] == ""
+
+
+def listed(home: Path, *lines: str) -> dict[str, Section]:
+    """The sections of the chapter with other submissions."""
+    (home / "submissions.csv").write_text("phase,team,table,role,void,builds_on\n" + "\n".join(lines) + "\n")
+    return {one.name: one for one in chapter(study_of(home))}
+
+
+def test_all_that_share_the_first_place_are_named(tmp_path: Path) -> None:
+    write_edition(tmp_path / "e", "lung2019", TRUTH, {"Rigi": RIGI, "Napf": NAPF}, keep=False)
+    rigi, napf = "scores/Rigi.parquet", "scores/Napf.parquet"
+    found = listed(
+        tmp_path / "e",
+        *(f"phase-2,{team},{rigi},team,," for team in ("Rigi", "Eiger")),
+        f"phase-2,Napf,{napf},team,,",
+        f"phase-3,Rigi,{rigi},team,,",
+    )
+    assert "in Phase 2: CT and seed points (Eiger and Rigi);" in everything([found["lineage"]])
+
+
+def test_what_a_void_submission_was_built_on_is_not_drawn(tmp_path: Path) -> None:
+    write_edition(tmp_path / "e", "lung2019", TRUTH, {"Rigi": RIGI, "Napf": NAPF}, keep=False)
+    rigi, napf = "scores/Rigi.parquet", "scores/Napf.parquet"
+    found = listed(
+        tmp_path / "e",
+        f"phase-2,Rigi,{rigi},team,,",
+        f"phase-2,Napf,{napf},team,,",
+        f"phase-3,Rigi,{napf},team,yes,Napf",
+        f"phase-3,Rigi,{rigi},team,,Rigi",
+    )
+    picture = everything([found["lineage"]])
+    assert "Rigi builds on Rigi" in picture
+    assert "Rigi builds on Napf" not in picture
+
+
+def test_phases_in_which_nobody_is_ranked_have_no_lineage(tmp_path: Path) -> None:
+    write_edition(tmp_path / "e", "lung2019", TRUTH, {"Rigi": RIGI}, keep=False)
+    lines = [f"{phase},Rigi,scores/Rigi.parquet,benchmark,," for phase in ("phase-2", "phase-3")]
+    found = listed(tmp_path / "e", *lines)
+    assert notes(found["lineage"]) == "No phase has a ranked team."
+    team = "phase-3,Napf,scores/Rigi.parquet,team,,"
+    assert ": 0.9341 in Phase 3" in everything([listed(tmp_path / "e", *lines, team)["lineage"]])
+
+
+def test_an_unlisted_team_leaves_no_hole_in_the_places_and_prizes_of_other_phases(tmp_path: Path) -> None:
+    write_edition(tmp_path / "e", "lung2019", TRUTH, {"Best": list(TRUTH), "Rigi": RIGI, "Napf": NAPF}, keep=False)
+    lines = [
+        f"{phase},{team},scores/{team}.parquet,team,," for phase in ("phase-1", "phase-3") for team in ("Rigi", "Napf")
+    ]
+    secret = [
+        "phase-1,Turncoat,scores/Best.parquet,team,,",
+        "phase-2,Turncoat,scores/Best.parquet,team,,",
+        "phase-3,Turncoat,scores/Best.parquet,organiser,,",
+    ]
+    found = listed(tmp_path / "e", *lines, *secret)
+    assert ["Phase 1: CT alone", "Rigi", "place 1", "10,000 USD"] in rows(list(found.values()), "awards")
+    assert "Phase 2: CT and seed points: submissions.csv lists no submission" in notes(found["lineage"])
+    without = listed(tmp_path / "e", *lines)
+    assert everything(list(found.values())) == everything(list(without.values()))
+
+
+def test_why_a_phase_has_no_board_names_neither_unlisted_teams_nor_folders(tmp_path: Path) -> None:
+    write_edition(tmp_path / "e", "lung2019", TRUTH, {"Rigi": RIGI, "Napf": NAPF}, keep=False)
+    table = scores.read(tmp_path / "e" / "scores" / "Rigi.parquet")
+    scores.write(table.filter(table["case"] != "P01"), tmp_path / "e" / "scores" / "Ghost.parquet", record={})
+    found = listed(
+        tmp_path / "e",
+        "phase-1,Rigi,scores/Rigi.parquet,team,,",
+        "phase-1,Ghost,scores/Ghost.parquet,organiser,,",
+        *(f"{phase},Rigi,scores/Rigi.parquet,team,," for phase in ("phase-2", "phase-3")),
+    )
+    text = everything(list(found.values()))
+    assert "Phase 1: CT alone: no board can be made" in text
+    assert "Ghost" not in text
+    assert str(tmp_path) not in text
 
 
 def test_prizes_are_those_of_every_phase(written: list[Section]) -> None:

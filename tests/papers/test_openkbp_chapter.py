@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import csv
-import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from isocenter import editions, scores
 from isocenter.evaluation import load_challenge
 from isocenter.papers import Settings, Study, open_folder, read_rows
 from isocenter.papers._patients import difficulty
 from isocenter.papers.openkbp2020 import chapter
-from isocenter.papers.openkbp2020._pooling import LEAST, pool, pool_rows
 from isocenter.phantoms import (
     TEAMS_OPENKBP,
     openkbp_patient,
@@ -28,7 +23,7 @@ from isocenter.phantoms import (
     write_openkbp_people,
     write_openkbp_predictions,
 )
-from isocenter.report import Chart, Paragraph, Report, Section, Table, report_csvs, report_html, report_json
+from isocenter.report import Chart, Column, Paragraph, Report, Section, Table, report_csvs, report_html, report_json
 from isocenter.scores import Row
 from isocenter.stats import clustered_signed_rank, shifted_mann_whitney, signed_rank
 
@@ -437,6 +432,32 @@ class TestPeople:
         ]
         assert "other\n" not in told(part).replace("all other answers", "")
 
+    def test_headings_are_the_labels_of_the_registration_form(self, played: Home) -> None:
+        toml = played.path / "challenge.toml"
+        text = toml.read_text(encoding="utf-8")
+        for old, new in (
+            ('label = "Primary research area"', 'label = "What KBP means to you #"'),
+            ('label = "Gender identity"', 'label = "Gender <b>"'),
+            ('label = "Loss function"', 'label = "Loss <i>"'),
+        ):
+            assert old in text
+            text = text.replace(old, new)
+        toml.write_text(text, encoding="utf-8")
+        people = "Thun,P,yes,Chile,a,a\n" * 9
+        played.put("participants.csv", "team,area,experience,country,equity_Gender_identity,equity:sight\n" + people)
+        played.put("survey.csv", "team,loss,framework\nThun,MAE,x\nZug,MAE,x\nBiel,MSE,y\n")
+        study = played.study()
+        part = section(study, "people")
+        areas = next(block for block in part.blocks if isinstance(block, Table) and block.name == "kbp-areas")
+        assert areas.columns[0] == Column("What KBP means to you #")
+        assert "Rows: What KBP means to you #; columns: Experience with knowledge-based planning." in areas.caption
+        assert [row[0] for row in rows_of(part, "kbp-equity")] == ["Gender <b>", "Sight"]
+        found = {row[0] for row in rows_of(section(study, "survey-section"), "kbp-survey")}
+        assert found == {"Loss <i>", "framework"}
+        page = report_html(Report("t", "", tuple(chapter(study))))
+        assert "Gender &lt;b&gt;" in page
+        assert "Gender <b>" not in page
+
     def test_too_few_people_are_not_published(self, played: Home) -> None:
         played.put("participants.csv", self.HEAD + "Thun,P,yes,Chile,woman,no\nZug,Q,no,Mali,man,no\n")
         part = section(played.study(), "people")
@@ -482,7 +503,7 @@ class TestDemoPeople:
         assert len(rows) == 60
         assert {"Thun", "Zug", "Biel"} <= {row["team"] for row in rows}
         numbers = [[row[name] for row in rows].count(text) for name in rows[0] for text in {row[name] for row in rows}]
-        assert any(0 < number < LEAST for number in numbers)
+        assert any(0 < number < editions.LEAST for number in numbers)
         assert {row["team"] for row in read_rows(survey)} == {"Thun", "Zug", "Biel"}
         text = told(section(played.study(), "people"))
         assert "are not told" in text
@@ -493,77 +514,3 @@ class TestDemoPeople:
             return "".join(p.read_text() for p in write_openkbp_people(tmp_path / name, teams=["Thun"], seed=seed))
 
         assert made("a", 1) == made("b", 1) != made("c", 2)
-
-
-COUNTS = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 12), max_size=8)
-ROWS = st.dictionaries(st.sampled_from("abcdef"), st.tuples(*[st.integers(0, 12)] * 3), max_size=6)
-
-
-class TestPooling:
-    @given(COUNTS)
-    def test_no_small_number_is_published_and_none_is_lost(self, counts: dict[str, int]) -> None:
-        found = pool(counts)
-        if found is None:
-            return
-        assert all(number >= LEAST for number in found.shown.values())
-        assert sum(found.shown.values()) + found.rest == sum(counts.values())
-        assert {*found.shown, *found.together} == {name for name, count in counts.items() if count}
-        assert not found.together or found.rest >= LEAST
-
-    @given(COUNTS)
-    def test_the_total_leaves_every_pooled_number_at_least_five_values(self, counts: dict[str, int]) -> None:
-        """Whoever knows the table and the total tries all numbers, each at least 1, that add up to the rest."""
-        found = pool(counts)
-        if found is None or not found.together:
-            return
-        rest = sum(counts.values()) - sum(found.shown.values())
-        kinds = len(found.together)
-        most = rest - (kinds - 1)
-        possible: list[set[int]] = [set() for _ in range(kinds)]
-        for numbers in itertools.product(range(1, min(most, 7) + 1), repeat=min(kinds, 3) - 1):
-            first = rest - sum(numbers) - (kinds - 1 - len(numbers))
-            if first >= 1:
-                for at, number in enumerate((first, *numbers)):
-                    possible[at].add(number)
-        assert kinds > 1
-        assert all(len(values) >= LEAST for values in possible[: min(kinds, 3)])
-
-    @given(COUNTS)
-    def test_small_numbers_are_pooled_or_nothing_is_published(self, counts: dict[str, int]) -> None:
-        small = any(0 < count < LEAST for count in counts.values())
-        found = pool(counts)
-        assert found is None or bool(found.together) == small
-
-    @given(COUNTS, st.randoms())
-    def test_the_order_of_the_answers_does_not_matter(self, counts: dict[str, int], random: Any) -> None:
-        names = list(counts)
-        random.shuffle(names)
-        assert pool({name: counts[name] for name in names}) == pool(counts)
-
-    @given(ROWS)
-    def test_a_crossed_table_has_no_small_number_at_all(self, rows: dict[str, tuple[int, ...]]) -> None:
-        found = pool_rows(rows)
-        if found is None:
-            return
-        published = [*found.shown.values(), *([found.rest] if found.together else [])]
-        assert all(number == 0 or number >= LEAST for row in published for number in row)
-        assert len(found.together) != 1
-        assert [sum(column) for column in zip(*published, strict=True)] == [
-            sum(column) for column in zip(*[row for row in rows.values() if any(row)], strict=True)
-        ]
-
-    def test_one_small_number_takes_the_next_larger_one_with_it(self) -> None:
-        found = pool({"man": 40, "woman": 12, "other": 1})
-        assert found is not None
-        assert (found.shown, found.together, found.rest) == ({"man": 40}, ("other", "woman"), 13)
-
-    @pytest.mark.parametrize("counts", [{"a": 4}, {"a": 1, "b": 1}, {"a": 1, "b": 2, "c": 3}])
-    def test_a_handful_of_people_is_not_published(self, counts: dict[str, int]) -> None:
-        assert pool(counts) is None
-
-    @pytest.mark.parametrize("made", [pool, pool_rows])
-    def test_nobody_is_nothing(self, made: Callable[[dict[str, Any]], Any]) -> None:
-        found = made({})
-        assert found is not None
-        assert not found.shown
-        assert not found.together

@@ -518,7 +518,8 @@ def test_strict_lists_mandatory_items_that_are_empty_and_exits_1(edition: Path, 
     assert "acronym" not in result.stderr
     assert (tmp_path / "out.md").exists()
     text = (edition / "challenge.toml").read_text()
-    text = re.sub(r"^# (\w+ = \".*)$", r"\1", text[text.index("[summary]") :], flags=re.MULTILINE)
+    text = text[text.index("[summary]") :].partition("# From here on, the forms")[0]
+    text = re.sub(r"^# (\w+ = \".*)$", r"\1", text, flags=re.MULTILINE)
     head = (edition / "challenge.toml").read_text().partition("\n# From here on,")[0]
     head = head.replace("organisers = []", 'organisers = ["A hospital"]').replace('contact = ""', 'contact = "us"')
     (edition / "challenge.toml").write_text(f"{head}\n{text}")

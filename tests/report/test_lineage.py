@@ -51,6 +51,21 @@ def test_what_is_built_on_something_not_drawn_is_said() -> None:
     assert 'class="link"' not in picture
 
 
+def test_no_line_leads_to_an_older_solution_in_place_of_a_later_one_that_is_not_drawn() -> None:
+    many = [Solution(f"t{n:02d}", 1, n + 1, "0.5") for n in range(12)]
+    solutions = [Solution("a", 0, 1, "0.5"), *many, Solution("a", 1, 13, "0.4"), Solution("x", 2, 1, "0.9", ("a",))]
+    picture = lineage_plot(solutions, steps=STEPS, title="t", name="n")
+    assert 'class="link"' not in picture
+    assert "Built on solutions that are not drawn: x." in picture
+
+
+def test_classes_of_methods_beyond_nine_are_said() -> None:
+    solutions = [Solution(f"t{n:02d}", 0, n + 1, "0.5", kind=f"kind {n + 1}") for n in range(11)]
+    picture = lineage_plot(solutions, steps=STEPS[:1], title="t", name="n")
+    assert "Only 9 classes of methods have a number. The others: kind 10, kind 11." in picture
+    assert "have a number" not in lineage_plot(solutions[:9], steps=STEPS[:1], title="t", name="n")
+
+
 def test_nothing_to_draw_and_strange_names() -> None:
     assert "no phase has a solution" in lineage_plot([], steps=STEPS, title="t", name="n")
     with pytest.raises(ValueError, match="in none of them"):

@@ -108,5 +108,25 @@ challenge = Challenge(
             "annotation_errors": "Four observers repeat 20 to 30 cases. Published agreement: a Dice of 0.57 on CT and "
             "0.69 on PET/CT.",
         },
+        "declarations": [
+            {
+                "name": "external_data",
+                "label": "Data from elsewhere",
+                "kind": "long",
+                "required": True,
+                "most_words": 200,
+                "help": "Every data set that the method was trained on beside that of the challenge, with the address "
+                "where it is public and its licence; write none if there is none.",
+            },
+            {
+                "name": "pretrained_networks",
+                "label": "Pretrained networks",
+                "kind": "long",
+                "required": True,
+                "most_words": 200,
+                "help": "Every network that was trained before and is part of the method, with its address and its "
+                "licence; write none if there is none.",
+            },
+        ],
     },
 )

@@ -43,7 +43,7 @@ def depict(reference: LabelMap, output: Mapping[str, LabelMap]) -> MaskPicture:
     return MaskPicture.of(reference, output["mask"])
 
 
-def _phase(name: str, title: str, first: str, last: str) -> dict[str, Any]:
+def _phase(name: str, title: str, first: str, last: str, **more: Any) -> dict[str, Any]:
     """A phase of whole days, on a board that everybody sees at once."""
     closes = f"{last}T23:59:59Z"
     return {
@@ -53,6 +53,7 @@ def _phase(name: str, title: str, first: str, last: str) -> dict[str, Any]:
         "closes": closes,
         "results": closes,
         "visibility": "public",
+        **more,
     }
 
 
@@ -81,8 +82,22 @@ challenge = Challenge(
     edition={
         "phases": [
             _phase("phase-1", "Phase 1: CT alone", "2017-02-07", "2017-03-01"),
-            _phase("phase-2", "Phase 2: CT and seed points", "2017-03-28", "2017-04-18"),
-            _phase("phase-3", "Phase 3, by invitation: CT and seed points", "2017-07-27", "2017-08-31"),
+            # Contestants did not know that there would be further phases.
+            _phase(
+                "phase-2",
+                "Phase 2: CT and seed points",
+                "2017-03-28",
+                "2017-04-18",
+                announced="2017-03-28T00:00:00Z",
+            ),
+            _phase(
+                "phase-3",
+                "Phase 3, by invitation: CT and seed points",
+                "2017-07-27",
+                "2017-08-31",
+                announced="2017-07-27T00:00:00Z",
+                admission="invited",
+            ),
         ],
         "prizes": [
             *_prizes("phase-1", 10_000, 7_000, 5_000, 4_000, 3_000, 2_000, 1_000),

@@ -39,7 +39,10 @@ def demo(
         "isocenter-demo"
     ),
     *,
-    cases: Annotated[int, typer.Option(min=1, help="How many synthetic patients in each challenge.")] = 12,
+    cases: Annotated[
+        int,
+        typer.Option(min=1, help="How many synthetic patients with masks; half as many with doses, more for PI-CAI."),
+    ] = 12,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other patients.")] = 0,
 ) -> None:
     """Make synthetic challenges with teams of different skill, score and rank them, write their reports.
@@ -147,7 +150,7 @@ def _report(home: Path, name: str, *, seed: int, move: Move) -> None:
     from isocenter.papers import Settings, Study, make_report, open_folder, write_report
 
     folder = open_folder(home, phase=PHASES.get(name))
-    command = f"isocenter report {name} --phase {folder.phase} --seed {seed}"
+    command = f"isocenter report {name} --phase {folder.phase} --replicates 10000 --level 0.95 --seed {seed}"
     write_report(make_report(Study(folder, Settings(seed=seed), move), command=command), home / "report")
 
 

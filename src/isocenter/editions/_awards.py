@@ -15,7 +15,8 @@ from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
-from isocenter.editions._model import Bonus, Edition, Payout, Prize
+from isocenter.editions._model import Edition
+from isocenter.editions._winnings import Bonus, Payout, Prize
 
 if TYPE_CHECKING:
     from isocenter.ranking import Board, BoardRow

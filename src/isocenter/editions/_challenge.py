@@ -6,11 +6,12 @@ import dataclasses
 import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, time, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from isocenter.editions._boards import boards_of, policies_of
 from isocenter.editions._lines import scan
-from isocenter.editions._model import Edition, Phase, Policies
+from isocenter.editions._model import Edition, Policies
+from isocenter.editions._phase import Phase
 from isocenter.editions._problems import EditionError, EditionProblem, check, path_of
 from isocenter.editions._toml import file_at, load
 from isocenter.editions._values import show
@@ -88,6 +89,8 @@ def apply(edition: Edition, challenge: Challenge, *, phase: str | None = None) -
 
     A challenge has one quota and one answer to which submission counts; they become those of the phase that is named,
     or else of the edition's last one, which closes last (of several, the last in the file): its board decides.
+    A quota by the calendar is kept where submissions are taken, by `quota_left`, which knows the clock of the phase;
+    the challenge then has none.
     What becomes of organisers goes into the participation too. Missing cases and ties go into every board whose rule
     has such a policy. Boards of the edition's own take the place of the challenge's of that name, or join them; the one
     that is the main board comes first.
@@ -107,10 +110,11 @@ def apply(edition: Edition, challenge: Challenge, *, phase: str | None = None) -
     if problems:
         raise EditionError(problems)
     now = phase_of(edition, phase)
+    quota, per = _counted(now)
     participation = dataclasses.replace(
         challenge.participation,
-        quota=now.quota,
-        per=now.quota_per,
+        quota=quota,
+        per=per,
         counts=now.counts,
         ladder=now.ladder,
         decimals=now.decimals,
@@ -130,6 +134,15 @@ def phase_of(edition: Edition, name: str | None) -> Phase:
     raise EditionError(
         [EditionProblem(None, "phases", show(name), f"there is no phase {show(name)}; there are {known}")]
     )
+
+
+def _counted(phase: Phase) -> tuple[int | None, Literal["phase", "week", "day"]]:
+    """The quota that can be counted from the moments of submissions alone, and its span."""
+    match phase.quota_per:
+        case "calendar-week" | "calendar-day":
+            return None, "phase"
+        case per:
+            return phase.quota, per
 
 
 def _over(derived: Mapping[str, Any], explicit: object) -> object:

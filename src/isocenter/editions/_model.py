@@ -6,7 +6,8 @@
              ├─ bonuses   fixed amounts that no place decides
              ├─ payout    so much for every step beyond a score
              ├─ boards    rankings by rules of the edition's own
-             └─ summary, organisation, mission, datasets, assessment: the description, as far as no code knows it
+             ├─ summary, organisation, mission, datasets, assessment: the description, as far as no code knows it
+             └─ registration, equity, survey, declarations, terms: what people and teams are asked, and agree to
 
 Every field has a description of one sentence, which becomes its comment in a generated file.
 """
@@ -22,38 +23,23 @@ from pydantic_core import PydanticCustomError
 
 from isocenter.editions._board_rule import BoardRule
 from isocenter.editions._description import Assessment, Datasets, Mission, Organisation, Summary
+from isocenter.editions._phase import Phase
+from isocenter.editions._questions import EquityQuestion, Question, Terms
 from isocenter.editions._table import Table
 from isocenter.editions._values import (
     Allowed,
-    Amount,
     Announced,
-    CaseCount,
-    Counts,
-    Currency,
-    Decimals,
     GridPolicy,
     MissingPolicy,
-    Moment,
-    Multiple,
     Name,
     Names,
-    OfPhase,
     OrganisersPolicy,
-    Per,
-    Place,
-    Quota,
-    Rungs,
-    Step,
     Text,
     TextOrNone,
-    Threshold,
     TiesPolicy,
     Url,
-    Visibility,
-    Winner,
-    plain,
-    show,
 )
+from isocenter.editions._winnings import Bonus, Payout, Prize
 
 
 class Policies(Table):
@@ -73,86 +59,6 @@ class Policies(Table):
         default="unlisted", description="What becomes of submissions from the organisers' own institutes."
     )
     announce: Announced = Field(default=None, description="How many teams from the top are announced by name.")
-
-
-class Phase(Table):
-    """A span of time in which teams may submit.
-
-    opens ──────────── closes ──────────── results
-      │ submissions up to │ the board as        │ everybody sees
-      │ the quota         │ `visibility` says   │ the board
-    """
-
-    name: Name = Field(description="The short name of the phase, by which commands and addresses call it.")
-    title: Text = Field(description="The name of the phase as people read it.")
-    opens: Moment = Field(description="The moment from which teams may submit.")
-    closes: Moment = Field(description="The moment from which submissions are refused.")
-    results: Moment = Field(description="The moment from which everybody sees the board.")
-    quota: Quota = Field(default=None, description="How many submissions a team has in this phase.")
-    quota_per: Per = Field(default="phase", description="The span of time that the quota is for.")
-    counts: Counts = Field(default="last", description="Which of a team's submissions counts.")
-    visibility: Visibility = Field(default="hidden", description="Who sees the board before the results are out.")
-    ladder: Rungs = Field(
-        default=None, description="How much better a submission must be than the one shown of its team, to be shown."
-    )
-    decimals: Decimals = Field(default=None, description="How many decimals of a score are shown, and ranked.")
-    cases: CaseCount = Field(default=None, description="How many cases the reference of the phase has.")
-
-    # Checks of one field against another hang on the later one, so that they run, and name their line, even where
-    # some other field of the phase is wrong too.
-
-    @field_validator("closes")
-    @classmethod
-    def _after_opening(cls, closes: datetime, info: ValidationInfo) -> datetime:
-        opens = info.data.get("opens")
-        if opens is not None and closes <= opens:
-            raise plain(f"{show(closes)} is not after the phase opens ({show(opens)}); write a later moment")
-        return closes
-
-    @field_validator("results")
-    @classmethod
-    def _not_before_closing(cls, results: datetime, info: ValidationInfo) -> datetime:
-        closes = info.data.get("closes")
-        if closes is not None and results < closes:
-            raise plain(
-                f"{show(results)} is before the phase closes ({show(closes)}); write this moment or a later one"
-            )
-        return results
-
-
-class Prize(Table):
-    """What the team on a place gets."""
-
-    place: Place = Field(description="The rank that wins the prize.")
-    amount: Amount = Field(description="What the prize is worth.")
-    currency: Currency = Field(description="The currency of the amount, by its international code.")
-    phase: OfPhase = Field(default=None, description="The phase on whose board the rank counts.")
-
-
-class Bonus(Table):
-    """A fixed amount that no place decides: for the best solution of a week, a proposal, taking part."""
-
-    title: Annotated[
-        Text, Allowed("a text in quotes that is not empty", example='"Best solution after the first week"')
-    ] = Field(description="What the bonus is for.")
-    amount: Amount = Field(description="What each of its winners gets.")
-    currency: Currency = Field(description="The currency of the amount, by its international code.")
-    to: Winner = Field(default="named", description="Who gets the bonus.")
-    phase: OfPhase = Field(default=None, description="The phase of which the bonus is part.")
-
-
-class Payout(Table):
-    """So much for every step by which a score is better than a threshold, whatever its place.
-
-    amount × (score − above) / per, also for parts of a step, rounded up to a multiple of `round_up_to`.
-    """
-
-    amount: Amount = Field(description="What every step is worth.")
-    currency: Currency = Field(description="The currency of the amount, by its international code.")
-    per: Step = Field(description="The step of the score that the amount is for.")
-    above: Threshold = Field(description="The score from which on steps are counted, as far as a result is better.")
-    round_up_to: Multiple = Field(default=None, description="What the sum of a team is rounded up to a multiple of.")
-    phase: OfPhase = Field(default=None, description="The phase on whose board the score counts.")
 
 
 class Edition(Table):
@@ -231,6 +137,41 @@ class Edition(Table):
     assessment: Annotated[Assessment, Allowed("its settings under the heading [assessment]")] = Field(
         default=Assessment(), description="The description: why results are measured and ranked in this way."
     )
+    registration: Annotated[
+        tuple[Question, ...],
+        Field(strict=False),
+        Allowed("questions, each under its own heading [[registration]] in double brackets"),
+    ] = Field(default=(), description="From here on, the forms: what everybody is asked who registers.")
+    equity: Annotated[
+        tuple[EquityQuestion, ...],
+        Field(strict=False),
+        Allowed("questions, each under its own heading [[equity]] in double brackets"),
+    ] = Field(
+        default=(),
+        description="What they are asked on equity, voluntarily, with answers that are stored without their names and "
+        "published in numbers only.",
+    )
+    survey: Annotated[
+        tuple[Question, ...],
+        Field(strict=False),
+        Allowed("questions, each under its own heading [[survey]] in double brackets"),
+    ] = Field(
+        default=(),
+        description="What every team is asked on its method, with settings as under [[registration]]; without the "
+        "answers its submissions to the phase that closes last are void.",
+    )
+    declarations: Annotated[
+        tuple[Question, ...],
+        Field(strict=False),
+        Allowed("questions, each under its own heading [[declarations]] in double brackets"),
+    ] = Field(
+        default=(),
+        description="What is asked with every submission, with settings as under [[registration]]; without the answers "
+        "it is void.",
+    )
+    terms: Annotated[Terms | None, Allowed("its settings under the heading [terms]")] = Field(
+        default=None, description="What has to be accepted before a submission counts."
+    )
 
     @field_validator("phases")
     @classmethod
@@ -239,7 +180,19 @@ class Edition(Table):
             raise PydanticCustomError("not_allowed", "an edition without a phase")
         if again := repeated(phase.name for phase in phases):
             raise PydanticCustomError("repeated", "two phases have the same name", {"indices": again})
+        above: set[str | None] = {None}
+        for phase in phases:
+            if phase.after not in above:
+                raise PydanticCustomError("unknown_phase", "there is no such phase above this one")
+            above.add(phase.name)
         return phases
+
+    @field_validator("registration", "equity", "survey", "declarations")
+    @classmethod
+    def _asked_once(cls, questions: tuple[Question | EquityQuestion, ...]) -> tuple[Question | EquityQuestion, ...]:
+        if again := repeated(question.name for question in questions):
+            raise PydanticCustomError("repeated", "two questions have the same name", {"indices": again})
+        return questions
 
     @field_validator("boards")
     @classmethod

@@ -26,6 +26,7 @@ _APART = {
     "prizes": ("place", "prize"),
     "bonuses": ("title", "bonus"),
     "boards": ("name", "board"),
+    **dict.fromkeys(("registration", "equity", "survey", "declarations"), ("name", "question")),
 }
 
 
@@ -223,7 +224,7 @@ def _repeat(tables: str, entries: Sequence[object], i: int, first: int) -> Told:
 
 
 def _strangers(data: Mapping[str, Any]) -> Iterator[Told]:
-    """Prizes of phases that there are not; said where there are phases, and all of them have a name."""
+    """Phases that are referred to and are not there; said where there are phases, and all of them have a name."""
     names = [_get(entry, "name") for entry in _entries(data.get("phases"))]
     known = [name for name in names if isinstance(name, str)]
     if not known or len(known) < len(names):
@@ -234,10 +235,20 @@ def _strangers(data: Mapping[str, Any]) -> Iterator[Told]:
     for path, entry in places:
         phase = _get(entry, "phase")
         if isinstance(phase, str) and phase not in known:
-            advice = f"write the name of one: {', '.join(map(show, known))}"
-            close = difflib.get_close_matches(phase, known, n=1)
-            meant = f" (did you mean {show(close[0])}?)" if close else ""
-            yield (*path, "phase"), show(phase), f"{show(phase)} is not a phase of this edition; {advice}{meant}"
+            advice = _one_of(phase, known)
+            yield (*path, "phase"), show(phase), f"{show(phase)} is not a phase of this edition; {advice}"
+    for i, entry in enumerate(_entries(data.get("phases"))):
+        after, above = _get(entry, "after"), known[:i]
+        if isinstance(after, str) and after not in above:
+            advice = _one_of(after, above) if above else "move this phase below the one that decides"
+            yield ("phases", i, "after"), show(after), f"{show(after)} is not a phase above this one; {advice}"
+
+
+def _one_of(name: str, known: Sequence[str]) -> str:
+    """Advice to write one of these names, the most similar one in particular."""
+    close = difflib.get_close_matches(name, known, n=1)
+    meant = f" (did you mean {show(close[0])}?)" if close else ""
+    return f"write the name of one: {', '.join(map(show, known))}{meant}"
 
 
 def _mains(data: Mapping[str, Any]) -> Iterator[Told]:

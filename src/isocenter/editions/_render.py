@@ -27,10 +27,11 @@ def render(edition: Edition) -> str:
     """The edition as the text of a `challenge.toml`; `parse` gives back an equal one.
 
     Each setting follows its description and what may be written there. Optional settings that are absent are there
-    as comments, with an example. From the second phase or prize on, the explanations are not repeated.
+    as comments, with an example. From the second phase, prize or question on, the explanations are not repeated.
     """
     fields = Edition.model_fields
     lines = [*_comment(_HEAD), ""]
+    explained: set[type[Table]] = set()
     # TOML counts a line to the last heading above it, so what has none comes first, in the model's order otherwise.
     for name in sorted(fields, key=lambda name: table_in(fields[name]) is not None):
         value, table = getattr(edition, name), table_in(fields[name])
@@ -42,17 +43,21 @@ def render(edition: Edition) -> str:
         lines += _comment(fields[name].description or "")
         none = "There are none yet" if is_list(fields[name]) else "There is none yet"
         lines += [] if entries else _comment(f"{none}; what follows is an example.")
-        for i, entry in enumerate(entries or [None]):
-            lines += [heading if entry else f"# {heading}", *_settings(table, entry, explain=i == 0), ""]
+        for entry in entries or [None]:
+            explain = table not in explained
+            lines += [heading if entry else f"# {heading}", *_settings(table, entry, explain=explain), ""]
+            explained.add(table)
     return "\n".join(lines)
 
 
 def _settings(table: type[Table], entry: Table | None, *, explain: bool) -> Iterator[str]:
     """The lines of one table; of an example, all in comments, if there is no entry."""
     for i, (name, field) in enumerate(table.model_fields.items()):
+        value = None if entry is None else getattr(entry, name)
         if explain:
             yield from ["", *_explained(field)] if i else _explained(field)
-        yield _setting(name, None if entry is None else getattr(entry, name), field)
+        if explain or table.reminds or entry is None or value is not None:
+            yield _setting(name, value, field)
 
 
 def _explained(field: FieldInfo) -> Iterator[str]:

@@ -11,12 +11,13 @@ from pathlib import Path
 
 from isocenter.editions._lines import scan
 from isocenter.editions._model import Edition
-from isocenter.editions._problems import EditionError, EditionProblem, check, where
+from isocenter.editions._problems import EditionError, EditionProblem, check, is_list, table_in, where
 from isocenter.editions._render import render
 
 FILE = "challenge.toml"
 _LIMIT = 1_000_000  # bytes; whoever names an image by mistake gets an answer, not a full memory
 _CURLY = "[\u2018-\u201f\u00ab\u00bb]"  # quotes as word processors set them
+_HEADINGS = [name for name, field in Edition.model_fields.items() if is_list(field) and table_in(field)]
 _DATE = "a date is written as 2020-09-10T23:59:59+02:00"
 
 _TEXT = "a text has no quote at its end"
@@ -149,7 +150,7 @@ def _syntax_problem(text: str, reason: str) -> EditionProblem:
     repeats = [repeat for repeat in lines.repeats if repeat.line <= line]
     if repeats and reason.startswith(("Cannot ", "Duplicate ")):
         path, line, first = repeats[-1]
-        several = path in (("phases",), ("prizes",), ("bonuses",), ("boards",))
+        several = len(path) == 1 and path[0] in _HEADINGS
         advice = f"write each under its own heading [[{path[0]}]]" if several else "keep one of the two"
         return EditionProblem(line, where(path), str(path[-1]), f"is already set in line {first}; {advice}")
     message = next((plain for start, plain in _SYNTAX.items() if reason.startswith(start)), "this is not TOML")

@@ -308,13 +308,53 @@ Counts = Annotated[
     ),
 ]
 Per = Annotated[
-    Literal["phase", "week", "day"],
+    Literal["phase", "week", "day", "calendar-week", "calendar-day"],
     choice(
         {
             '"phase"': "for the whole phase",
             '"week"': "for any seven days in a row",
             '"day"': "for any 24 hours in a row",
+            '"calendar-week"': "from Monday to Sunday, on the clock of the moment that the phase opens",
+            '"calendar-day"': "from midnight to midnight, on the same clock",
         }
+    ),
+]
+Refund = Annotated[
+    Literal["infrastructure", "failed", "none"],
+    choice(
+        {
+            '"infrastructure"': "where the machines failed, or the team cancelled",
+            '"failed"': "also where the submission failed, such as a program that crashed",
+            '"none"': "nowhere; only what is refused before it runs costs nothing",
+        }
+    ),
+]
+Admitted = Annotated[
+    Literal["open", "after", "invited", "request"],
+    choice(
+        {
+            '"open"': "every team",
+            '"after"': "teams with a result in the phase that is named as `after`",
+            '"invited"': "teams that the organisers name, and so many of the best of the phase `after` as `top` says",
+            '"request"': "teams whose request the organisers granted",
+        }
+    ),
+]
+After = Annotated[
+    str | None,
+    Field(pattern=r"^"),
+    Allowed(
+        "the name of a phase above this one in quotes", example='"test"', absent="no other phase decides who takes part"
+    ),
+]
+Top = Annotated[int | None, Field(ge=1), Allowed(_COUNT, example="5", absent="the organisers name all")]
+KnownFrom = Annotated[
+    AwareDatetime | None,
+    BeforeValidator(_moment),
+    Allowed(
+        "a date and time with its difference to UTC, such as 2020-06-01T12:00:00+02:00",
+        example="2020-06-01T12:00:00+02:00",
+        absent="it is always known",
     ),
 ]
 Visibility = Annotated[

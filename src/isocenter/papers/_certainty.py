@@ -133,7 +133,8 @@ def _drawn(name: str, decided: Decided) -> Iterator[Block]:
         title = f"Kendall's tau between the ranking on all cases and that in a draw, board {name}"
         yield Chart(
             anchor(f"tau-{name}"),
-            f"{title}: mean {tau.mean:.3f}, {len(values):,} draws. 1 is the same order, 0 none in common.",
+            f"{title}: mean {tau.mean:.3f}, {len(values):,} draws. 1 is the same order, 0 an unrelated one, −1 the "
+            "reverse.",
             histogram_plot(
                 values, label="Kendall's tau", title=title, name=anchor(f"taus-{name}"), marks={"mean": tau.mean}
             ),
@@ -165,15 +166,15 @@ def _tested(decided: Decided, study: Study) -> Iterator[Block]:
         f"{title}. Row better than column: Wilcoxon signed-rank test, one-sided, n = {len(set(paired.cases))} cases, "
         f"adjusted by Holm's method for {len(found.rows)} tests; * at most {found.alpha:g}.{first}",
         matrix_plot(
-            [[None if v is None or math.isnan(v) else 1 - v for v in line] for line in values],
+            [[None if v is None or math.isnan(v) else -v for v in line] for line in values],
             rows=teams,
             columns=teams,
-            show=lambda value: p_value(1 - value),
+            show=lambda value: p_value(-value),
             legend="adjusted p, darker is smaller",
             title=title,
             name="significance-map",
-            low=0.0,
-            high=1.0,
+            low=-1.0,
+            high=0.0,
             marks=marks,
         ),
         pl.DataFrame(

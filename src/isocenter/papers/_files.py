@@ -27,5 +27,5 @@ def first_line(error: Exception, study: Study | None = None) -> str:
         return f"{error.strerror}."
     line = (str(error).strip().splitlines() or [type(error).__name__])[0]
     if study is not None:
-        line = line.replace(f"{study.folder.path}{os.sep}", "")
+        line = line.replace(f"{study.folder.path}{os.sep}", "").replace(str(study.folder.path), "this folder")
     return f"{line.rstrip('.: ')}."

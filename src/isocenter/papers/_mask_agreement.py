@@ -50,7 +50,10 @@ def _in_words(found: Agreement, panel: Panel) -> str:
 
 def _map(found: Agreement, panel: Panel) -> Chart:
     metric = catalogue.get(found.metric)
-    names = ["Reference", *panel.teams]
+    truth = "reference standard"
+    while truth in panel.teams:
+        truth += " *"
+    names = [truth, *panel.teams]
     size = range(len(names))
     values = [[None if i == j or math.isnan(found.mean[i, j]) else float(found.mean[i, j]) for j in size] for i in size]
     title = f"{metric_label(metric)} between teams, mean over the cases in which both have a mask"

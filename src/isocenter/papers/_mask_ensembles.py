@@ -127,9 +127,10 @@ def _in_words(found: Sequence[Combination], panel: Panel, metric: Metric) -> str
     gain = everybody - alone
     verdict = "as much as" if abs(gain) < 0.5 * 10**-metric.decimals else "more than" if gain > 0 else "less than"
     return (
-        f"The majority vote of {counted(len(panel.teams), 'team')} reaches a mean {label} of {metric.show(everybody)}, "
-        f"{verdict} the best team alone ({metric.show(alone)}). Whoever picked the mask of the best team in each "
-        f"case would reach {metric.show(means['Limit: best team per case'])}, the limit of choosing without combining."
+        f"What at least half of {counted(len(panel.teams), 'team')} mark reaches a mean {label} of "
+        f"{metric.show(everybody)}, {verdict} the best team alone ({metric.show(alone)}). Whoever picked the mask of "
+        f"the best team in each case would reach {metric.show(means['Limit: best team per case'])}, the limit of "
+        "choosing without combining."
     )
 
 
@@ -214,7 +215,7 @@ def _by_size(panel: Panel, every: Floats, metric: Metric) -> Chart:
     )
     caption = (
         f"{title}. Best: the best of that size of all {len(panel.every):,} ways to ask for at least so many of some of "
-        f"{n} teams, chosen on the same cases; confirmed: for every case the one that is best on all others; vote: the "
-        f"majority of the best so many teams; mean: of all. n = {len(panel.cases)} cases."
+        f"{n} teams, chosen on the same cases; confirmed: for every case the one that is best on all others; vote: "
+        f"what at least half of the best so many teams mark; mean: of all. n = {len(panel.cases)} cases."
     )
     return Chart("ensembles-by-size", caption, picture, pl.DataFrame({"teams": x, **lines}).fill_nan(None))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from isocenter.ensembles import Ensemble, Rule, Votes, count_votes, every_ensemble, mean_scores, score_table
@@ -19,6 +21,8 @@ from isocenter.ranking import FixedValue, MeanThenRank, WorstPossible
 MOST = 12
 """Teams whose masks are compared and combined; of more, the best."""
 
+_COMPARED = ("dice", "s_score")  # by which files are known to be those that were scored
+_ROUNDING = 1e-6
 _MOST_SCORES = 8_000_000  # of ensembles in cases: 64 MB
 
 
@@ -32,6 +36,8 @@ class Panel:
     ----------
     without
         Ranked teams whose files are not at hand.
+    changed
+        Ranked teams whose files at hand are not those that were scored.
     beyond
         How many ranked teams are left out because there would be too many.
     """
@@ -39,6 +45,7 @@ class Panel:
     teams: tuple[str, ...]
     votes: Votes
     without: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
     beyond: int = 0
 
     @property
@@ -92,8 +99,11 @@ class Panel:
         if self.beyond:
             parts.append(f"Only the best {len(self.teams)} teams with files are compared and combined.")
         if self.without:
-            some = ", ".join(self.without[:10]) + (" …" if len(self.without) > 10 else "")
-            parts.append(f"No files in submissions/, or several submissions of which one counts: {some}.")
+            parts.append(
+                f"No files in submissions/, or several submissions of which one counts: {_some(self.without)}."
+            )
+        if self.changed:
+            parts.append(f"Left out, as their files do not give the scores of their tables: {_some(self.changed)}.")
         return " ".join(parts)
 
 
@@ -111,7 +121,22 @@ def read_panel(study: Study) -> Panel | str:
         cohort = open_cohort(study.challenge, reference)
         if lost := _other_cases(cohort, study):
             return lost
-        teams = at_hand[: _room(len(cohort.cases))]
+        teams, votes, changed = _as_scored(study, cohort, at_hand)
+    except (ValueError, OSError) as error:
+        return f"Masks cannot be compared: {first_line(error, study)}"
+    if votes is None:
+        return (
+            "Masks are not compared: they do not give the scores of the tables, so either reference/ or the files of "
+            f"{_some(changed)} have changed since."
+        )
+    without = tuple(team for team in ranked if team not in at_hand)
+    return Panel(tuple(teams), votes, without, tuple(changed), len(at_hand) - len(changed) - len(teams))
+
+
+def _as_scored(study: Study, cohort: Cohort, at_hand: Sequence[str]) -> tuple[list[str], Votes | None, list[str]]:
+    """The best teams whose masks give the scores of their tables, their votes, and teams whose masks do not."""
+    changed: list[str] = []
+    while teams := [team for team in at_hand if team not in changed][: _room(len(cohort.cases))]:
         files = {f"{place:02d}": path for place, team in enumerate(teams, start=1) if (path := _files(study, team))}
         votes = count_votes(
             study.challenge,
@@ -120,10 +145,36 @@ def read_panel(study: Study) -> Panel | str:
             grid=grid_policy(study),
             progress=lambda done, total, case: study.move(done, total, f"reading masks of {case}"),
         )
-    except (ValueError, OSError) as error:
-        return f"Masks cannot be compared: {first_line(error, study)}"
-    without = tuple(team for team in ranked if team not in at_hand)
-    return Panel(tuple(teams), votes, without, len(at_hand) - len(teams))
+        found = [team for voter, team in zip(votes.voters, teams, strict=True) if _differs(study, votes, voter, team)]
+        if not found:
+            return teams, votes, changed
+        changed += found
+    return [], None, changed
+
+
+def _differs(study: Study, votes: Votes, voter: str, team: str) -> bool:
+    """Whether the masks of a team give other scores than its table has, in any case and metric of both."""
+    table = study.main.scores.filter(
+        (pl.col("submission") == team) & (pl.col("part") == "") & pl.col("metric").is_in(_COMPARED)
+    )
+    scored = {(case, metric): value for case, metric, value in table.select("case", "metric", "value").iter_rows()}
+    if not scored:
+        return False
+    metrics = sorted({metric for _, metric in scored})
+    measured = score_table(votes, [Ensemble((voter,), 1)], metrics=metrics)
+    voted = {case.case for case in votes.cases if case.roll.states[voter] == "voted"}
+    return any(
+        not _equal(scored.get((case, metric)), value if case in voted else None)
+        for case, metric, value in measured.select("case", "metric", "value").iter_rows()
+    )
+
+
+def _equal(a: float | None, b: float | None) -> bool:
+    return a is b if a is None or b is None else math.isclose(a, b, rel_tol=0, abs_tol=_ROUNDING)
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:10]) + (" …" if len(names) > 10 else "")
 
 
 def counts_as(study: Study) -> float | None:

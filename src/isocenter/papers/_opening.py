@@ -52,7 +52,9 @@ def rules(study: Study) -> Section:
         alike = written.setdefault(code.replace(decided.board.metric, "METRIC"), name)
         same = f" As the board {alike}, with {decided.board.metric}." if alike != name else ""
         blocks += [Paragraph(f"{heading}: {decided.rule}.{same}"), *([] if same else [Code(code)])]
-    metrics = dict.fromkeys(metric for decided in study.boards.values() for metric in decided.rule.reads)
+    metrics = dict.fromkeys(
+        name for decided in study.boards.values() for name in (decided.board.metric, *decided.rule.reads)
+    )
     rows = [
         (metric_label(m), m.text, m.unit or "–", m.better if m.better != "neither" else "–", _bounds(m.bounds))
         for m in map(catalogue.get, metrics)
@@ -125,10 +127,20 @@ def results(study: Study) -> Section:
         names = ", ".join(study.unmade)
         text = f"Not made, as these tables do not allow it: {names}. The command that writes the report says why."
         blocks.append(Paragraph(text, note=True))
+    cases = study.main.board.rows[0].cases if study.main.board.rows else 0
+    if cases < FEW_CASES and any(decided.uncertainty for decided in study.boards.values()):
+        text = (
+            f"With {counted(cases, 'case')} intervals and rank sets promise more than they hold: drawn from so few, "
+            "they are too narrow. Take them as a lower bound of what is not known."
+        )
+        blocks.append(Paragraph(text, note=True))
     if any(row.p_first is not None for decided in study.boards.values() for row in decided.board.rows):
         blocks.append(Paragraph(_HOW_TO_READ, note=True))
     return Section("results", "Results", tuple(blocks))
 
+
+FEW_CASES = 20
+"""Below this many cases a bootstrap of them is known to be too sure."""
 
 _HOW_TO_READ = (
     "Rank set: the ranks that the data do not exclude, for all teams at once. P(first): in which share of the draws "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Literal
 
 import numpy as np
@@ -15,6 +16,8 @@ from isocenter.ranking._matrices import Floats, finite_vector
 from isocenter.ranking._ties import Ties, rank_values
 
 Better = Literal["higher", "lower"]
+
+_MOST_ORDERED = 8  # submissions whose 40 320 orders are all looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +34,8 @@ class RankComparison:
         Of the differences without their sign.
     spearman, spearman_p
         Spearman's rho, tied ranks averaged whatever `first` and `second` do with them, and the two-sided p value of
-        "the rankings have nothing to do with each other", from t = ρ·√((K−2)/(1−ρ²)) with K − 2 degrees of freedom.
+        "the rankings have nothing to do with each other": of up to 8 submissions from all orders of one of them, of
+        more from t = ρ·√((K−2)/(1−ρ²)) with K − 2 degrees of freedom.
         NaN where a ranking has a single rank only; p also with fewer than 3 submissions.
     kendall
         Kendall's tau-b; NaN where a ranking has a single rank only, never 0 or 1.
@@ -129,7 +133,7 @@ def compare_rankings(
         mean_abs=float(np.abs(a - b).mean()),
         max_abs=float(np.abs(a - b).max()),
         spearman=rho,
-        spearman_p=_p_value(rho, size),
+        spearman_p=_p_value(middle[0], middle[1], rho),
         kendall=float(kendall_draws(middle[0], middle[1][:, np.newaxis]).tau[0]),
     )
 
@@ -187,11 +191,18 @@ def _spearman(first: Floats, second: Floats) -> float:
     return float(a @ b) / math.sqrt(spread) if spread else math.nan
 
 
-def _p_value(rho: float, size: int) -> float:
+def _p_value(first: Floats, second: Floats, rho: float) -> float:
+    """Two-sided: of few teams from all orders of the second ranking, else from t with n − 2 degrees of freedom."""
     from scipy.special import stdtr
 
+    size = len(first)
     if math.isnan(rho) or size < 3:
         return math.nan
+    if size <= _MOST_ORDERED:
+        centred = 2 * first - (size + 1)
+        orders = np.array(list(permutations((2 * second - (size + 1)).tolist())))
+        found = np.abs(orders @ centred)  # twice a rank is whole: the sums are exact
+        return float((found >= abs(float((2 * second - (size + 1)) @ centred))).mean())
     rest = 1 - rho * rho
     return 2 * float(stdtr(size - 2, -abs(rho) * math.sqrt((size - 2) / rest))) if rest > 0 else 0.0
 

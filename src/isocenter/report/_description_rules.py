@@ -22,7 +22,13 @@ _COUNTS = {
     "chosen": "the one that the team chooses",
     "all": "each, with a row of its own",
 }
-_PER = {"phase": "in all", "week": "in any seven days in a row", "day": "in any 24 hours in a row"}
+_PER = {
+    "phase": "in all",
+    "week": "in any seven days in a row",
+    "day": "in any 24 hours in a row",
+    "calendar-week": "in a week from Monday",
+    "calendar-day": "in a day from midnight",
+}
 _VISIBLE = {
     "public": "everybody sees the board",
     "hidden": "nobody but the organisers sees the board",

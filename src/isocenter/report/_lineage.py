@@ -46,7 +46,7 @@ def lineage_plot(solutions: Sequence[Solution], *, steps: Sequence[str], title: 
 
     Squares are teams that were in no earlier phase, circles those that were; the number in a symbol is the class of its
     method. A line leads to the latest solution of the named team in an earlier phase. Of more than twelve solutions of
-    a phase the first are drawn.
+    a phase the first are drawn, and only nine classes have a number; what is left out is said below.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def lineage_plot(solutions: Sequence[Solution], *, steps: Sequence[str], title: 
     for one in solutions:
         seen[one.team] = min(one.step, seen.get(one.team, one.step))
     shown = [one for column in drawn for one in column]
-    links, lost = _links(shown, places)
+    links, lost = _links(shown, solutions, places)
     bottom = _TOP + _PITCH * max(map(len, drawn))
     entries = [(_symbol(0, _SMALL, new=True), "new team"), (_symbol(0, _SMALL, new=False), "of an earlier phase")]
     entries += [
@@ -105,23 +105,25 @@ def lineage_plot(solutions: Sequence[Solution], *, steps: Sequence[str], title: 
         if len(column) > _MOST_ROWS
     ]
     notes += [f"Built on solutions that are not drawn: {', '.join(lost)}."] if lost else []
+    if unnumbered := [kind for kind in kinds if kind not in known]:
+        notes.append(f"Only {_MOST_KINDS} classes of methods have a number. The others: {', '.join(unnumbered)}.")
     described = " ".join(f"{_said(one, steps)}." for one in shown)
     return with_notes(picture(parts, height, name=name, title=title, description=described), notes)
 
 
 def _links(
-    shown: Sequence[Solution], places: Mapping[tuple[int, str], tuple[float, float]]
+    shown: Sequence[Solution], solutions: Sequence[Solution], places: Mapping[tuple[int, str], tuple[float, float]]
 ) -> tuple[list[Markup], list[str]]:
     """Lines from solutions to those built on them, and the teams of which some built on what is not drawn."""
     line = Markup('<line class="link" x1="{:.2f}%" y1="{:.1f}" x2="{:.2f}%" y2="{:.1f}"><title>{}</title></line>')
     links, lost = [], []
     for one in shown:
         for parent in one.builds_on:
-            step = next((n for n in reversed(range(one.step)) if (n, parent) in places), None)
-            if step is None:
+            latest = max((s.step for s in solutions if s.team == parent and s.step < one.step), default=-1)
+            if (latest, parent) not in places:
                 lost.append(one.team)
                 continue
-            (x1, y1), (x2, y2) = places[step, parent], places[one.step, one.team]
+            (x1, y1), (x2, y2) = places[latest, parent], places[one.step, one.team]
             links.append(line.format(x1, y1, x2, y2, f"{one.team} builds on {parent}"))
     return links, list(dict.fromkeys(lost))
 

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isocenter.challenges.openkbp2020._files import ORGANS, TARGETS, Criterion, Patient, PatientFolder, Prediction
+from isocenter.challenges.openkbp2020._forms import EQUITY, REGISTRATION, SURVEY
 from isocenter.evaluation import Case, Challenge, DosePicture, OutputError, Remark, Score
 from isocenter.metrics import SparseDose, dose_difference
 from isocenter.metrics.dvh import is_smaller_than, openkbp_criteria
@@ -235,5 +236,8 @@ challenge = Challenge(
             "preprocessing": "Structures renamed, targets expanded by 5 mm where they had no margin, all arrays framed "
             "in 128 × 128 × 128 voxels.",
         },
+        "registration": REGISTRATION,
+        "equity": EQUITY,
+        "survey": SURVEY,
     },
 )

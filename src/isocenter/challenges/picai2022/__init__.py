@@ -114,6 +114,9 @@ challenge = Challenge(
                 quota=1,
                 counts="chosen",
                 cases=1000,
+                admission="invited",
+                after="testing",
+                top=5,
             ),
         ],
         "policies": {"announce": 5},
@@ -170,6 +173,26 @@ challenge = Challenge(
             "ranking_reason": "Diagnosis of the patient and detection of lesions matter alike for what follows, "
             "so both have the same weight.",
         },
+        "declarations": [
+            {
+                "name": "external_data",
+                "label": "Data from elsewhere",
+                "kind": "long",
+                "required": True,
+                "most_words": 200,
+                "help": "Every data set used beside those of the challenge: its source, its licence, since when it is "
+                "public, and what it was used for; write none if there is none.",
+            },
+            {
+                "name": "pretrained_networks",
+                "label": "Pretrained networks",
+                "kind": "long",
+                "required": True,
+                "most_words": 200,
+                "help": "Every trained model used: its source, its licence, since when it is public, and what it was "
+                "used for; write none if there is none.",
+            },
+        ],
     },
 )
 

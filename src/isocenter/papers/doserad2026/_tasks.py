@@ -51,8 +51,7 @@ def tasks(study: Study) -> Section:
     found, notes = _tasks(study)
     blocks: list[Block] = [Paragraph(note, note=True) for note in notes]
     if len(found) > 1:
-        secret = hidden(study)
-        blocks = [*_bumps(found, secret), *_boxes(found, secret), *blocks]
+        blocks = [*_bumps(found), *_boxes(found), *blocks]
     else:
         text = "Tasks are compared where submissions.csv lists score tables of several phases, in its column `phase`."
         blocks.insert(0, Paragraph(text, note=True))
@@ -61,13 +60,13 @@ def tasks(study: Study) -> Section:
 
 def _tasks(study: Study) -> tuple[list[_Task], list[str]]:
     """The main board of every phase that has one, in their order, and why others have none."""
-    found, notes = [], []
+    found, notes, secret = [], [], hidden(study)
     for phase in study.folder.edition.phases:
         if phase.name == study.folder.phase:
             found.append(_Task(phase, study.main))
-        elif study.folder.of_phase(phase.name):
+        elif any(entry.team not in secret for entry in study.folder.of_phase(phase.name)):
             study.move(len(found), len(study.folder.edition.phases), f"ranking {phase.title}")
-            board = _other(study, phase)
+            board = _other(study, phase, secret)
             if board is None:
                 # The reason may name teams that are not listed.
                 notes.append(
@@ -79,21 +78,22 @@ def _tasks(study: Study) -> tuple[list[_Task], list[str]]:
     return found, notes
 
 
-def _other(study: Study, phase: Phase) -> Decided | None:
-    """The main board of another phase; None if there is none, or none that may be shown."""
+def _other(study: Study, phase: Phase, secret: set[str]) -> Decided | None:
+    """The main board of another phase, as if some teams had not taken part; None if none can be made or shown."""
     try:
         opened = open_folder(study.folder.path, phase=phase.name)
         first = dict(islice(opened.challenge.boards.items(), 1))  # no other is looked at
         challenge = replace(opened.challenge, boards=first)
-        folder = _OfTask(opened.path, opened.edition, challenge, opened.phase, opened.entries)
+        entries = tuple(entry for entry in opened.entries if entry.team not in secret)
+        folder = _OfTask(opened.path, opened.edition, challenge, opened.phase, entries)
         decided = Study(folder, replace(study.settings, replicates=0)).main
     except (ValueError, OSError):
         return None
     return None if folder.challenge.participation.discreet else decided
 
 
-def _bumps(found: list[_Task], secret: set[str]) -> Iterator[Block]:
-    teams = list(dict.fromkeys(team for task in found for team in task.decided.ranked if team not in secret))
+def _bumps(found: list[_Task]) -> Iterator[Block]:
+    teams = list(dict.fromkeys(team for task in found for team in task.decided.ranked))
     of = [{row.submission: row.rank for row in task.decided.board.rows} for task in found]
     title = "Ranks in every task"
     rows = [
@@ -117,10 +117,10 @@ def _bumps(found: list[_Task], secret: set[str]) -> Iterator[Block]:
     )
 
 
-def _boxes(found: list[_Task], secret: set[str]) -> Iterator[Block]:
+def _boxes(found: list[_Task]) -> Iterator[Block]:
     for name in _BOXED:
         metric = catalogue.get(name)
-        groups, rows = _groups(found, metric, secret)
+        groups, rows = _groups(found, metric)
         if not rows:
             continue
         title = f"{metric_label(metric)} of every case, by task and team"
@@ -141,12 +141,10 @@ def _boxes(found: list[_Task], secret: set[str]) -> Iterator[Block]:
         )
 
 
-def _groups(
-    found: list[_Task], metric: Metric, secret: set[str]
-) -> tuple[list[BoxGroup], list[tuple[str, str, str, float]]]:
+def _groups(found: list[_Task], metric: Metric) -> tuple[list[BoxGroup], list[tuple[str, str, str, float]]]:
     groups, rows = [], []
     for phase, decided in found:
-        shown = [row for row in decided.board.rows if row.submission not in secret][:MOST_TEAMS]
+        shown = decided.board.rows[:MOST_TEAMS]
         by_team = per_case(decided.scores, metric.name)
         for row in shown:
             pairs = by_team[row.submission]

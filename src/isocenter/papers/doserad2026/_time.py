@@ -119,14 +119,16 @@ def _limits(boards: list[Weighted]) -> Iterator[Block]:
     measures = list(dict.fromkeys(board.rule.given[0] for board in boards))
     times = {board.rule.given[0]: _times(board) for board in reversed(boards)}
     rows: list[tuple[str | Cell, ...]] = []
+    out = []
     for row in boards[0].decided.board.rows:
         found = [times[name].get(row.submission) for name in measures]
         cells = [
             Cell("–") if seconds is None else Cell(catalogue.get(name).show(seconds), seconds)
             for name, seconds in zip(measures, found, strict=True)
         ]
-        rows.append((label(row), *cells, *(_verdict(board, row) for board in boards)))
-    out = list(dict.fromkeys(str(row[0]) for row in rows if "excluded" in row))
+        verdicts = [_verdict(board, row) for board in boards]
+        rows.append((label(row), *cells, *verdicts))
+        out += [label(row)] if "excluded" in verdicts else []
     limits = "; ".join(f"on {board.name}, {limit}" for board in boards if (limit := _limit(board)) is not None)
     yield Paragraph(
         f"Too slow to be ranked on a board: {', '.join(out)}." if out else "Nobody is too slow to be ranked."

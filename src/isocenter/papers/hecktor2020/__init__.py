@@ -27,5 +27,5 @@ def chapter(study: Study) -> list[Section]:
         agreement(panel, metric="dice"),
         ensembles(study, panel, metric="dice"),
         centres(study),
-        pictures(study),
+        pictures(study, panel),
     ]

@@ -102,11 +102,14 @@ def _ranks(
     """Ranks by the mean over the cases of a centre, a case without a value counting as on the board where it can."""
     steps = {f"{name} ({len(cases)})": cases for name, cases in groups.items()}
     stand_in = counts_as(study)
+    weights = dict(study.main.scores.filter(pl.col("case") != "").select("case", "weight").iter_rows())
+    weighted = ", weighted as on the board" if len(set(weights.values())) > 1 else ""
+    said = "A case without a usable mask is left out." if stand_in is None else said_of_missing(study)
     better: Literal["higher", "lower"] = "lower" if study.main.metric.better == "lower" else "higher"
     ranks: dict[str, list[float | None]] = {team: [] for team in teams}
     rows = []
     for step, cases in steps.items():
-        means = [_mean([values[team].get(case, stand_in) for case in cases]) for team in teams]
+        means = [_mean({case: values[team].get(case, stand_in) for case in cases}, weights) for team in teams]
         for team, mean, rank in zip(teams, means, rank_values(means, better, ties="min"), strict=True):
             ranks[team].append(None if mean is None else rank)
             rows.append((step, team, mean, rank))
@@ -114,13 +117,15 @@ def _ranks(
     more = f" The first {_MOST_RANKED} teams." if len(study.main.ranked) > _MOST_RANKED else ""
     return Chart(
         "centre-ranks",
-        f"{title}, by the mean over its cases; numbers of cases in parentheses. {said_of_missing(study)} "
+        f"{title}, by the mean over its cases{weighted}; numbers of cases in parentheses. {said} "
         f"Ranks on few cases change easily.{more}",
         rank_lines_plot(ranks, steps=list(steps), title=title, name="centre-rank-lines"),
         pl.DataFrame(rows, schema=["centre", "team", "mean", "rank"], orient="row"),
     )
 
 
-def _mean(values: list[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return math.fsum(known) / len(known) if known else None
+def _mean(values: Mapping[str, float | None], weights: Mapping[str, float]) -> float | None:
+    """Σwv / Σw over the cases that have a value; None if there is none."""
+    known = {case: value for case, value in values.items() if value is not None}
+    total = math.fsum(weights[case] for case in known)
+    return math.fsum(weights[case] * value for case, value in known.items()) / total if total else None

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from isocenter.ensembles import REFERENCE, read_maps
 from isocenter.evaluation import open_cohort
 from isocenter.papers._files import first_line, grid_policy
+from isocenter.papers._mask_votes import Panel
 from isocenter.papers._study import Study
 from isocenter.report import Block, Chart, Paragraph, Section, case_spreads, case_values, contour_slices, metric_label
 from isocenter.volumes import SUFFIXES, Grid, read, resample
@@ -21,16 +22,17 @@ _IMAGES = {"CT": "ct", "PET": "pt"}
 _SOFT_TISSUE = (-160, 240)  # HU
 
 
-def pictures(study: Study) -> Section:
-    """Outlines of the reference and of the best three teams in two cases."""
-    return Section("contours", "The hardest and the easiest case", tuple(_pictures(study)))
+def pictures(study: Study, panel: Panel | str) -> Section:
+    """Outlines of the reference and of the best three teams in two cases, from the files that were scored."""
+    return Section("contours", "The hardest and the easiest case", tuple(_pictures(study, panel)))
 
 
-def _pictures(study: Study) -> Iterator[Block]:
+def _pictures(study: Study, panel: Panel | str) -> Iterator[Block]:
     spreads = case_spreads(study.main.board, study.main.scores)
-    teams = [team for team in study.main.ranked if team in study.outputs][:_BEST]
-    if study.folder.file("reference") is None or not teams or not spreads:
-        text = "Outlines need the organisers' files in reference/ and those of teams in submissions/."
+    if isinstance(panel, str) or not spreads:
+        text = (
+            "Outlines need the organisers' files in reference/ and those of teams in submissions/, as they were scored."
+        )
         yield Paragraph(text, note=True)
         return
     if study.folder.file("images") is None:
@@ -42,25 +44,29 @@ def _pictures(study: Study) -> Iterator[Block]:
     for number, (which, case) in enumerate(chosen.items()):
         study.move(number, len(chosen), f"drawing {case}")
         try:
-            yield _picture(study, which, case, teams)
+            yield _picture(study, which, case, panel)
         except (ValueError, OSError) as error:
             yield Paragraph(f"The {which} case {case} cannot be drawn: {first_line(error, study)}", note=True)
 
 
-def _picture(study: Study, which: str, case: str, teams: list[str]) -> Chart:
+def _picture(study: Study, which: str, case: str, panel: Panel) -> Chart:
     cohort = open_cohort(study.challenge, study.folder.path / "reference")
     alone = replace(cohort, cases=tuple(one for one in cohort.cases if one.name == case))
-    if not alone.cases:
-        msg = "reference/ has no file of it"
-        raise ValueError(msg)
-    files = {f"{place:02d}": str(study.outputs[team].outputs) for place, team in enumerate(teams, start=1)}
+    teams, voters = panel.teams[:_BEST], panel.votes.voters[:_BEST]
+    # Whoever has no mask of the only case asked for would not be accepted at all.
+    states = next(one.roll.states for one in panel.votes.cases if one.case == case)
+    files = {
+        voter: path
+        for voter, team in zip(voters, teams, strict=True)
+        if states[voter] == "voted" and (path := study.outputs[team].outputs)
+    }
     ((_, maps),) = read_maps(study.challenge, alone, files, grid=grid_policy(study))
     truth = maps[REFERENCE]
     assert truth is not None
     metric, values = study.main.metric, case_values(study.main.board, study.main.scores)
     masks: dict[str, NDArray[Any]] = {"Reference": truth.array}
-    for voter, team in zip(files, teams, strict=True):
-        mine, score = maps[voter], dict(values.get(team, ())).get(case)
+    for voter, team in zip(voters, teams, strict=True):
+        mine, score = maps.get(voter), dict(values.get(team, ())).get(case)
         masks[f"{team}: {metric.show(score)}" if mine else f"{team}: no mask"] = (
             np.zeros(truth.grid.shape, np.uint8) if mine is None else mine.array
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Literal
 
 import polars as pl
 
@@ -13,7 +14,9 @@ from isocenter.papers._study import Study
 from isocenter.papers._words import counted, p_value
 from isocenter.ranking import PairedValues, paired_values
 from isocenter.report import Block, BoxGroup, Cell, Chart, Paragraph, Section, boxes_plot, metric_label, table
+from isocenter.stats import compare, paired_t
 
+_ADJUSTMENTS: tuple[Literal["bonferroni", "holm"], ...] = ("bonferroni", "holm")
 _DRAWN = 24  # teams in the picture of differences
 
 
@@ -34,10 +37,15 @@ def winner(study: Study) -> Section:
 
 def _against(paired: PairedValues, study: Study) -> Iterator[Block]:
     first, level = paired.first[0], study.settings.level
+    assert paired.metric.better != "neither"
+    # Rounding is for tests on ranks; t takes the differences as they are.
     tests = {
-        how: paired.compare(family="winner-vs-rest", test="t", adjust=how, alternative="two-sided", winner=first)
-        for how in ("bonferroni", "holm")
-    }
+        how: compare(
+            paired.values, better=paired.metric.better, decimals=None, test="t", adjust=how, alternative="two-sided",
+            winner=first,
+        )
+        for how in _ADJUSTMENTS
+    }  # fmt: skip
     holm = {row.b: row.adjusted for row in tests["holm"].rows}
     metric, rows = paired.metric, tests["bonferroni"].rows
     missing = {row.submission: row.missing + row.failed for row in study.main.board.rows}
@@ -53,7 +61,10 @@ def _against(paired: PairedValues, study: Study) -> Iterator[Block]:
         yield Paragraph(f"{' and '.join(paired.first)} share the first rank; {first} is tested.", note=True)
     cells: list[tuple[str | Cell | int, ...]] = []
     for row in rows:
-        low, high = paired.interval(first, row.b, level=level)
+        found = paired_t(
+            paired.values[first], paired.values[row.b], better=paired.metric.better, decimals=None, level=level
+        )
+        low, high = found.low, found.high
         cells.append(
             (
                 row.b,

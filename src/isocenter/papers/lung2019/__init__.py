@@ -23,7 +23,8 @@ __all__ = ["chapter"]
 
 def chapter(study: Study) -> list[Section]:
     """All sections of the chapter; one whose file is not in the folder says what the file would show."""
-    panel, experts = read_panel(study), read_observers(study)
+    panel = read_panel(study)
+    experts = read_observers(study, panel)
     boards, notes = phase_boards(study)
     return [
         scores_in_brackets(study, panel),

@@ -46,7 +46,9 @@ def _solutions(study: Study, boards: Sequence[PhaseBoard]) -> list[Solution]:
         metric = catalogue.get(one.board.metric)
         entries = study.folder.of_phase(one.phase.name)
         for row in one.ranked:
-            built = [team for entry in entries if entry.team == row.submission for team in entry.builds_on]
+            built = [
+                team for entry in entries if entry.team == row.submission and not entry.void for team in entry.builds_on
+            ]
             may = {other.submission for before in boards[:step] for other in before.ranked}
             parents = tuple(dict.fromkeys(team for team in built if team in may))
             assert row.rank is not None
@@ -70,9 +72,10 @@ def _methods(study: Study) -> dict[str, str]:
 def _in_words(solutions: Sequence[Solution], boards: Sequence[PhaseBoard]) -> str:
     firsts = []
     for step, one in enumerate(boards):
-        best = min((s for s in solutions if s.step == step), key=lambda s: (s.rank, s.team), default=None)
-        if best is not None:
-            firsts.append(f"{best.score} in {one.phase.title} ({best.team})")
+        here = [s for s in solutions if s.step == step]
+        best = [s for s in here if s.rank == min(other.rank for other in here)]
+        if best:
+            firsts.append(f"{best[0].score} in {one.phase.title} ({' and '.join(s.team for s in best)})")
     built = sum(bool(one.builds_on) for one in solutions if one.step)
     later = sum(one.step > 0 for one in solutions)
     label = metric_label(catalogue.get(boards[0].board.metric))

@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import polars as pl
 
@@ -14,6 +15,7 @@ from isocenter.ensembles import SYMMETRIC, against, all_pairs, count_votes, pair
 from isocenter.evaluation import open_cohort
 from isocenter.metrics import catalogue
 from isocenter.papers._files import first_line, grid_policy
+from isocenter.papers._mask_votes import Panel
 from isocenter.papers._study import Study
 from isocenter.papers._words import anchor, counted
 from isocenter.report import Block, Cell, Chart, MeanRow, Paragraph, Section, means_plot, metric_label, table
@@ -61,18 +63,21 @@ class Observers:
         return [value for pair in pairs for value in self.of(metric, *pair)]
 
 
-def read_observers(study: Study) -> Observers | str:
-    """What observers drew, compared; a sentence that says why not, if that cannot be."""
+def read_observers(study: Study, panel: Panel | str) -> Observers | str:
+    """What observers drew, compared; a sentence that says why not, if that cannot be.
+
+    Whoever is in submissions.csv is no observer. Masks of teams are those of the panel, which are the scored ones.
+    """
     teams = study.main.ranked[:_BEST]
+    taking_part = {entry.team for entry in study.folder.entries}
     try:
         if (path := study.folder.file("observers.parquet")) is not None:
             found = scores.read(path)
             everybody = {name: name for part in found["part"].unique() for name in part.split("|") if "|" in part}
-            taking_part = {entry.team for entry in study.folder.entries if entry.role != "benchmark"}
-            names = sorted(name for name in everybody if name not in taking_part and name != "reference")
+            names = sorted(everybody.keys() - taking_part - {"reference"})
         elif (folder := study.folder.file("observers")) is not None and study.folder.file("reference") is not None:
-            names = sorted(path.name.removesuffix(".zip") for path in folder.iterdir() if not path.name.startswith("."))
-            teams = [team for team in teams if team in study.outputs]
+            names = sorted({_called(path) for path in folder.iterdir()} - taking_part - {""})
+            teams = [] if isinstance(panel, str) else list(panel.teams[:_BEST])
             found, everybody = _measured(study, names[:_MOST_OBSERVERS], teams)
         else:
             return _LACKS
@@ -89,6 +94,13 @@ def read_observers(study: Study) -> Observers | str:
             by_metric.setdefault(metric, {}).setdefault(pair, {})[case] = value
     known = tuple(team for team in teams if team in everybody.values())
     return Observers(tuple(names[:_MOST_OBSERVERS]), known, by_metric, len(names[_MOST_OBSERVERS:]))
+
+
+def _called(path: Path) -> str:
+    """The observer whose masks a folder or a zip holds; "" of other files, which are none."""
+    if path.name.startswith("."):
+        return ""
+    return path.name if path.is_dir() else path.stem if path.suffix == ".zip" else ""
 
 
 def _measured(study: Study, names: Sequence[str], teams: Sequence[str]) -> tuple[pl.DataFrame, dict[str, str]]:

@@ -17,8 +17,6 @@ def prizes(study: Study, boards: Sequence[PhaseBoard], notes: Sequence[str]) -> 
     totals: dict[str, Decimal] = {}
     for one in boards:
         for award in awards(edition, one.board, phase=one.phase.name):
-            if award.submission in one.secret:
-                continue
             amount = Cell(f"{award.amount:,} {award.currency}", float(award.amount))
             rows.append((one.phase.title, award.submission, award.title, amount))
             totals[award.currency] = totals.get(award.currency, Decimal()) + award.amount

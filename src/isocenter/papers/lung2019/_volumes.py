@@ -31,15 +31,16 @@ V0 = 4 / 3 * math.pi * 30.0**3
 
 _ERRORS = (0.1, 0.25, 0.5, 1.0, 2.0)  # E/V of the curves
 _STEPS = 60
+_MOST_ML = 10_000.0  # more than both lungs of an adult hold
 
 
 def volumes(study: Study, panel: Panel | str) -> Section:
     """The winner's scores, curves of equal relative error, and the share of smaller tumours."""
-    found = _volumes(study, panel)
-    name, title = "volumes", "The S-score and the volume of tumours"
-    if isinstance(found, str):
-        return Section(name, title, (Paragraph(found, note=True),))
-    return Section(name, title, tuple(_blocks(study, found)))
+    given, notes = _given(study)
+    found = given or _measured(study, panel)
+    blocks = [Paragraph(found, note=True)] if isinstance(found, str) else list(_blocks(study, found))
+    blocks += [Paragraph(note, note=True) for note in notes]
+    return Section("volumes", "The S-score and the volume of tumours", tuple(blocks))
 
 
 def s_of(error: float, ratio: float) -> float:
@@ -47,12 +48,20 @@ def s_of(error: float, ratio: float) -> float:
     return math.exp(-error / 2 * (1 + math.cbrt(ratio)))
 
 
-def _volumes(study: Study, panel: Panel | str) -> dict[str, float] | str:
-    """By case V/V₀: from cases.csv, or from the reference masks."""
-    given = {case: _positive(fact.get("volume_ml", "")) for case, fact in study.folder.facts().items()}
-    known = {case: 1000 * volume / V0 for case, volume in given.items() if volume}
-    if known:
-        return known
+def _given(study: Study) -> tuple[dict[str, float], list[str]]:
+    """By scored case V/V₀ from cases.csv, and which of its volumes cannot be."""
+    cohort = set(study.main.scores["case"])
+    texts = {case: fact.get("volume_ml", "") for case, fact in study.folder.facts().items() if case in cohort}
+    volumes = {case: _millilitres(text) for case, text in texts.items() if text}
+    notes = []
+    if wrong := [case for case, volume in volumes.items() if volume is None]:
+        some = ", ".join(f"{texts[case]} of {case}" for case in wrong[:5]) + (" …" if len(wrong) > 5 else "")
+        notes.append(f"cases.csv: a volume is above 0 and at most {_MOST_ML:g} ml; left out is what is not ({some}).")
+    return {case: 1000 * volume / V0 for case, volume in volumes.items() if volume is not None}, notes
+
+
+def _measured(study: Study, panel: Panel | str) -> dict[str, float] | str:
+    """By scored case V/V₀ from the reference masks, or why that is not known."""
     if not isinstance(panel, str):
         counts = {case.case: case.patterns.positives * case.patterns.voxel_volume for case in panel.votes.cases}
     elif (reference := study.folder.file("reference")) is not None:
@@ -67,16 +76,18 @@ def _volumes(study: Study, panel: Panel | str) -> dict[str, float] | str:
             return f"Volumes are not known: {first_line(error, study)}"
     else:
         return "Volumes of tumours need the masks in reference/, or a column `volume_ml` in cases.csv."
-    found = {case: volume / V0 for case, volume in counts.items() if volume > 0}
-    return found or "No reference holds a tumour, so there are no volumes."
+    cohort = set(study.main.scores["case"])
+    found = {case: volume / V0 for case, volume in counts.items() if volume > 0 and case in cohort}
+    return found or "No reference of a scored case holds a tumour, so there are no volumes."
 
 
-def _positive(text: str) -> float | None:
+def _millilitres(text: str) -> float | None:
+    """A volume that a tumour can have."""
     try:
         number = float(text)
     except ValueError:
         return None
-    return number if math.isfinite(number) and number > 0 else None
+    return number if 0 < number <= _MOST_ML else None
 
 
 def _blocks(study: Study, ratios: Mapping[str, float]) -> Iterator[Block]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from isocenter.editions import LEAST, Edition, Pooled, pool, pool_rows
 from isocenter.papers._listed import hidden, shown
 from isocenter.papers._study import Study
 from isocenter.papers._words import counted
-from isocenter.papers.openkbp2020._pooling import LEAST, Pooled, pool, pool_rows
-from isocenter.report import Block, Cell, Paragraph, Section, Table, table
+from isocenter.report import Block, Cell, Column, Paragraph, Section, Table, table
 
 People = Sequence[dict[str, str]]
 
@@ -31,9 +31,10 @@ def participants(study: Study) -> Section:
     elif not people:
         blocks.append(Paragraph(f"{_FILE} lists nobody of a listed team.", note=True))
     else:
-        blocks += _professions(people)
-        blocks += _countries(people)
-        blocks += _equity(people)
+        edition = study.folder.edition
+        blocks += _professions(people, edition)
+        blocks += _countries(people, edition)
+        blocks += _equity(people, edition)
     return Section("kbp-people", "Who took part, and where from", tuple(blocks))
 
 
@@ -54,7 +55,7 @@ def _phases(study: Study, people: People | None) -> Table:
     return table("kbp-phases", "Participation in each phase.", columns, rows, notes=notes)
 
 
-def _professions(people: People) -> Iterator[Block]:
+def _professions(people: People, edition: Edition) -> Iterator[Block]:
     """Primary research area against experience with knowledge-based planning."""
     lacking = [name for name in ("area", "experience") if name not in people[0]]
     if lacking:
@@ -65,9 +66,11 @@ def _professions(people: People) -> Iterator[Block]:
     heads = sorted({experience for _, experience in pairs}, key=lambda text: (text == _NONE, text))
     areas = {area: tuple(pairs[area, head] for head in heads) for area, _ in pairs}
     found = pool_rows(areas)
+    area = _label(edition, "area", "Primary research area")
+    experience = _label(edition, "experience", "Experience with knowledge-based planning")
     if found is None:
-        yield from _alone(people, "area", "Primary research area")
-        yield from _alone(people, "experience", "Experience with knowledge-based planning")
+        yield from _alone(people, "area", area)
+        yield from _alone(people, "experience", experience)
         return
     total = len(people)
     lines = dict(found.shown)
@@ -79,18 +82,23 @@ def _professions(people: People) -> Iterator[Block]:
     ]
     yield table(
         "kbp-areas",
-        f"Primary research area (rows) and experience with knowledge-based planning (columns) of {total} people.",
-        ["Area", *(f"{head} #" for head in heads), "All #"],
+        f"Answers of {total} people. Rows: {area}; columns: {experience}.",
+        [Column(area), *(f"{head} #" for head in heads), "All #"],
         rows,
         notes=[_SMALL] if found.together else [],
     )
 
 
-def _countries(people: People) -> Iterator[Block]:
+def _label(edition: Edition, name: str, otherwise: str) -> str:
+    """What the registration form of the edition calls a question; our own words if it does not ask it."""
+    return next((question.label for question in edition.registration if question.name == name), otherwise)
+
+
+def _countries(people: People, edition: Edition) -> Iterator[Block]:
     if "country" not in people[0]:
         yield Paragraph(f"{_FILE} has no column country: no table of countries.", note=True)
         return
-    yield from _alone(people, "country", "Country of work or study")
+    yield from _alone(people, "country", _label(edition, "country", "Country of work or study"))
 
 
 def _alone(people: People, column: str, title: str) -> Iterator[Block]:
@@ -107,13 +115,13 @@ def _alone(people: People, column: str, title: str) -> Iterator[Block]:
     yield table(
         f"kbp-{column}",
         f"{title} of {total} people; {counted(kinds, 'different answer')}.",
-        [title, "People #"],
+        [Column(title), "People #"],
         rows,
         notes=[_SMALL] if found.together else [],
     )
 
 
-def _equity(people: People) -> Iterator[Block]:
+def _equity(people: People, edition: Edition) -> Iterator[Block]:
     """Every variable by itself, never crossed with another and never by team."""
     columns = [name for name in people[0] if name.lower().startswith(_PREFIXES)]
     if not columns:
@@ -121,9 +129,11 @@ def _equity(people: People) -> Iterator[Block]:
         yield Paragraph(text, note=True)
         return
     rows: list[tuple[str, str, Cell]] = []
+    labels = {question.name: question.label for question in edition.equity}
     withheld, pooled = [], False
     for column in columns:
-        title = column[len(_PREFIXES[0]) :].replace("_", " ").strip().capitalize() or column
+        name = column[len(_PREFIXES[0]) :]
+        title = labels.get(name.lower()) or name.replace("_", " ").strip().capitalize() or column
         found = pool(Counter(_answer(row, column) for row in people))
         if found is None:
             withheld.append(title)

@@ -31,14 +31,16 @@ def section(study: Study) -> Section:
     if not teams:
         return _noted(f"{_FILE} has no row of a listed team.")
     head = study.main.ranked[:_FIRST]
+    labels = {question.name: question.label for question in study.folder.edition.survey}
     lines: list[Row] = []
     notes = []
     for question in (name for name in rows[0] if name != "team"):
         answers = {team: answered for team, row in teams.items() if (answered := _parts(row[question]))}
+        label = labels.get(question, question)
         if _own_words(answers):
-            notes.append(f"{question}: {counted(len(answers), 'team')} answered, in their own words.")
+            notes.append(f"{label}: {counted(len(answers), 'team')} answered, in their own words.")
         else:
-            lines += _question(question, answers, head)
+            lines += _question(label, answers, head)
     blocks: list[Block] = []
     if lines:
         notes.append(

@@ -120,7 +120,10 @@ def _shown(given: Given, *, banded: Sequence[str]) -> str:
 
 
 def _read(places: Sequence[OperatingMark]) -> str:
-    return " Symbols: readers, each on the cases that they read." if places else ""
+    routine = any(place.kind.startswith("Routine") for place in places)
+    who = ["readers, each on the cases that they read"] * any(not p.kind.startswith("Routine") for p in places)
+    who += ["clinical routine"] * routine
+    return f" Symbols: {' and '.join(who)}." if who else ""
 
 
 def median(instances: Sequence[Detections]) -> Detections:

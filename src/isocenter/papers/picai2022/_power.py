@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from isocenter.papers._words import counted
-from isocenter.papers.picai2022._given import Given, why
+from isocenter.papers.picai2022._given import Given
 from isocenter.papers.picai2022._panel import AI, PANEL, PanelStudy, panels
 from isocenter.report import Block, Cell, Paragraph, Section, Table, table
 from isocenter.stats import PairComponents, VarianceComponents, designs, power_grid
@@ -36,8 +36,11 @@ def _power(given: Given, study: PanelStudy, *, tag: str) -> Iterator[Block]:
         return
     try:
         yield _grid(given, study, of, tag)
-    except ValueError as error:
-        yield Paragraph(f"No power can be worked out for readers{of}: {why(error)}.", note=True)
+    except ValueError:
+        text = (
+            f"No power can be worked out for readers{of}: so few of them, or of their cases, do not show how they vary."
+        )
+        yield Paragraph(text, note=True)
 
 
 def _grid(given: Given, study: PanelStudy, of: str, tag: str) -> Table:

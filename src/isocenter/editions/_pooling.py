@@ -73,8 +73,8 @@ def pool(counts: Mapping[str, int], *, least: int = LEAST) -> Pooled | None:
 def pool_rows(rows: Mapping[str, tuple[int, ...]], *, least: int = LEAST) -> PooledRows | None:
     """The same for a table of two variables: rows are put together until no number is from 1 to `least` − 1.
 
-    What is published then has no hidden number at all, so totals of rows and columns give none away. None if even the
-    totals of the columns are too small.
+    And until the k rows of the pool hold at least k + `least` − 1 people, as in `pool`: five people in five rows that
+    are named would be one in each. None if even the totals of the columns are too small.
 
     Examples
     --------
@@ -86,7 +86,7 @@ def pool_rows(rows: Mapping[str, tuple[int, ...]], *, least: int = LEAST) -> Poo
     taken = sum(_small(filled[name], least) for name in ordered)
     if taken:
         taken = max(taken, 2)
-        while taken <= len(ordered) and _small(_total(filled, ordered[:taken]), least):
+        while taken <= len(ordered) and _tells(_total(filled, ordered[:taken]), taken, least):
             taken += 1
     if taken > len(ordered):
         return None
@@ -100,6 +100,11 @@ def pool_rows(rows: Mapping[str, tuple[int, ...]], *, least: int = LEAST) -> Poo
 
 def _small(numbers: tuple[int, ...], least: int) -> bool:
     return any(0 < number < least for number in numbers)
+
+
+def _tells(numbers: tuple[int, ...], rows: int, least: int) -> bool:
+    """Whether the sum of some rows still gives small numbers away."""
+    return _small(numbers, least) or sum(numbers) < rows + least - 1
 
 
 def _total(rows: Mapping[str, tuple[int, ...]], names: list[str]) -> tuple[int, ...]:

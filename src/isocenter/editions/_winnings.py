@@ -1,0 +1,56 @@
+"""What there is to win in an edition: prizes for places, bonuses, and payouts by score."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from isocenter.editions._table import Table
+from isocenter.editions._values import (
+    Allowed,
+    Amount,
+    Currency,
+    Multiple,
+    OfPhase,
+    Place,
+    Step,
+    Text,
+    Threshold,
+    Winner,
+)
+
+
+class Prize(Table):
+    """What the team on a place gets."""
+
+    place: Place = Field(description="The rank that wins the prize.")
+    amount: Amount = Field(description="What the prize is worth.")
+    currency: Currency = Field(description="The currency of the amount, by its international code.")
+    phase: OfPhase = Field(default=None, description="The phase on whose board the rank counts.")
+
+
+class Bonus(Table):
+    """A fixed amount that no place decides: for the best solution of a week, a proposal, taking part."""
+
+    title: Annotated[
+        Text, Allowed("a text in quotes that is not empty", example='"Best solution after the first week"')
+    ] = Field(description="What the bonus is for.")
+    amount: Amount = Field(description="What each of its winners gets.")
+    currency: Currency = Field(description="The currency of the amount, by its international code.")
+    to: Winner = Field(default="named", description="Who gets the bonus.")
+    phase: OfPhase = Field(default=None, description="The phase of which the bonus is part.")
+
+
+class Payout(Table):
+    """So much for every step by which a score is better than a threshold, whatever its place.
+
+    amount × (score − above) / per, also for parts of a step, rounded up to a multiple of `round_up_to`.
+    """
+
+    amount: Amount = Field(description="What every step is worth.")
+    currency: Currency = Field(description="The currency of the amount, by its international code.")
+    per: Step = Field(description="The step of the score that the amount is for.")
+    above: Threshold = Field(description="The score from which on steps are counted, as far as a result is better.")
+    round_up_to: Multiple = Field(default=None, description="What the sum of a team is rounded up to a multiple of.")
+    phase: OfPhase = Field(default=None, description="The phase on whose board the score counts.")
