@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from isocenter import scores
 from isocenter.cli import app
 from isocenter.papers import Settings, Study, make_report, open_folder, write_report
-from isocenter.report import Chart, Paragraph, Report, Table, report_html, report_json, report_pdf
+from isocenter.report import Chart, Facts, Paragraph, Report, Table, report_html, report_json, report_pdf
 
 QUICK = Settings(replicates=200)
 
@@ -51,6 +51,18 @@ def test_a_report_has_every_section_and_says_who_won(make_edition: MakeEdition) 
         ["3", "team-2"],
         ["4", "team-3"],
     ]
+
+
+def test_the_card_has_what_the_description_of_the_challenge_says(make_edition: MakeEdition) -> None:
+    folder = make_edition()
+    path = folder / "challenge.toml"
+    text = path.read_text("utf-8")
+    assert open_folder(folder).edition.mission.modality == "FDG-PET/CT"
+    card = next(part for part in made(folder).named() if part.name == "card")
+    assert isinstance(card, Facts)
+    assert dict(card.pairs)["Imaging"] == "FDG-PET/CT"
+    path.write_text(text.replace('modality = "FDG-PET/CT"', 'modality = "a <b>scan</b>"'), "utf-8")
+    assert "a &lt;b&gt;scan&lt;/b&gt;" in report_html(made(folder))
 
 
 def test_the_same_folder_gives_the_same_bytes_and_another_seed_others(make_edition: MakeEdition) -> None:

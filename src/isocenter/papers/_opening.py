@@ -15,7 +15,7 @@ from isocenter.submissions import FileSpec, is_folder
 
 
 def card(study: Study) -> Section:
-    """What a reader must know before the first number."""
+    """What a reader must know before the first number: what challenge.toml and its description tables say of it."""
     edition, challenge = study.folder.edition, study.challenge
     phase = phase_of(edition, study.folder.phase)
     cases = study.main.board.rows[0].cases if study.main.board.rows else 0
@@ -24,6 +24,14 @@ def card(study: Study) -> Section:
         ("Organised by", ", ".join(edition.organisers)),
         ("Web page", edition.url),
         ("Contact", edition.contact),
+        ("Aims", edition.mission.aims or ""),
+        ("Target cohort", edition.mission.target_cohort or ""),
+        ("Cohort of the challenge", edition.mission.challenge_cohort or ""),
+        ("Imaging", edition.mission.modality or ""),
+        ("Centres", edition.datasets.centres or ""),
+        ("Reference", edition.datasets.reference or ""),
+        ("Ethics", edition.organisation.ethics or ""),
+        ("Licence of the data", edition.organisation.licence or ""),
         ("Phase", f"{phase.title}: {_span(phase)}"),
         ("Cases", str(cases) if cases else ""),
         ("Teams submit", "; ".join(f"{slot}: {_wanted(spec)}" for slot, spec in challenge.output.items())),
