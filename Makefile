@@ -1,19 +1,31 @@
-# make demo    five challenges from nothing to their boards and reports
+# make demo    five challenges from nothing to their boards and reports, and a web site that runs them
 # make test    install what is needed and run all tests
-# The rest: bench, lint, docs, lock, clean.
+# The rest: coverage, test-postgres, test-django6, bench, lint, docs, lock, clean.
 
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test bench lint docs format lock clean
+.PHONY: demo test coverage test-postgres test-django6 bench lint docs format lock clean
 
 demo: $(READY)
-	$(BIN)/isocenter demo build/demo
+	$(BIN)/isocenter demo build/demo --serve
 
 test: $(READY)
 	sh tools/test-programs.sh
+	$(BIN)/python -m pytest --numprocesses=auto
+
+# The site on PostgreSQL.
+test-postgres: $(READY)
+	sh tools/with-postgres.sh $(BIN)/python -m pytest --numprocesses=auto tests/server
+
+coverage: $(READY)
+	sh tools/test-programs.sh
 	$(BIN)/python -m pytest --numprocesses=auto --cov --cov-report=term
+
+# The site on the newest Django, which needs Python 3.12: PYTHON names one, if python3 is older.
+test-django6:
+	sh tools/test-django6.sh build/django6
 
 bench: $(READY)
 	$(BIN)/python -m benchmarks

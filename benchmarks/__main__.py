@@ -23,6 +23,7 @@ from benchmarks import (
     ranks,
     reader_studies,
     reports,
+    site,
     surfaces,
 )
 from benchmarks.timing import best, compare
@@ -131,6 +132,7 @@ if __name__ == "__main__":
         ranks.run,
         reader_studies.run,
         reports.run,
+        site.run,
     ):
         with tempfile.TemporaryDirectory() as name:
             os.environ["ISOCENTER_CACHE"] = str(Path(name, "cache"))

@@ -124,7 +124,7 @@ def test_before_it_opens_a_phase_promises_its_quota_and_after_it_closed_nothing(
 COSTS = {
     "infrastructure": {"scored", "running", "failed"},
     "failed": {"scored", "running"},
-    "none": {"scored", "running", "failed", "infrastructure", "cancelled"},
+    "none": {"scored", "running", "failed", "cancelled"},
 }
 
 

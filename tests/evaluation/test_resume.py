@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy as np
 import pytest
 
 from isocenter import evaluation
-from isocenter.evaluation import Evaluation
+from isocenter.evaluation import CaseResult, Evaluation
 from isocenter.volumes import Grid, Volume, read, write
 
 
@@ -72,6 +73,36 @@ def test_a_failed_case_is_tried_again(counted: Any, files: dict[str, Path], tmp_
     assert run(counted, files, tmp_path / "journal").record["cases"]["failed"] == 1
     (files["submission"] / "CHUV001.nii.gz").write_bytes(good)
     assert run(counted, files, tmp_path / "journal").record["cases"]["failed"] == 0
+
+
+class Shelf:
+    """Finished cases kept somewhere else than in a file."""
+
+    def __init__(self) -> None:
+        self.results: dict[str, CaseResult] = {}
+
+    def __contains__(self, case: str) -> bool:
+        return case in self.results
+
+    def find(self, case: str, key: Mapping[str, Any]) -> CaseResult | None:
+        return self.results[case] if self.results[case].key == key else None
+
+    def add(self, result: CaseResult) -> None:
+        self.results[result.case] = result
+        if len(self.results) == 2:
+            raise ConnectionError
+
+
+def test_finished_cases_may_be_kept_anywhere(counted: Any, files: dict[str, Path], tmp_path: Path) -> None:
+    whole = run(counted, files, tmp_path / "whole")
+    counted.did()
+    shelf = Shelf()
+    with pytest.raises(ConnectionError):  # what the shelf raises ends the run
+        evaluation.evaluate(counted.challenge, **files, journal=shelf)
+    assert counted.did().count("measure") == len(shelf.results) == 2
+    rest = evaluation.evaluate(counted.challenge, **files, journal=shelf)
+    assert counted.did() == ["measure"]
+    assert rest.scores.equals(whole.scores)
 
 
 def many_cases(folder: Path, count: int) -> dict[str, Path]:

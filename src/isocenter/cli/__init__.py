@@ -38,9 +38,12 @@ from isocenter.cli import (
     _reads,
     _report,
     _score,
+    _serve,
     _show,
+    _submit,
     _verify,
     _view,
+    _worker,
 )
 
 __all__ = ["app", "main"]
@@ -110,6 +113,9 @@ app.command("describe")(_describe.describe)
 app.command("challenges")(_edition.challenges)
 app.add_typer(_prepare.app, name="prepare")
 app.add_typer(_convert.app, name="convert")
+app.command("serve")(_serve.serve)
+app.command("worker")(_worker.worker)
+app.command("submit")(_submit.submit)
 app.command("demo")(_demo.demo)
 
 

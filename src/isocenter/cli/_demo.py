@@ -44,6 +44,10 @@ def demo(
         typer.Option(min=1, help="How many synthetic patients with masks; half as many with doses, more for PI-CAI."),
     ] = 12,
     seed: Annotated[int, typer.Option(min=0, help="Another seed, other patients.")] = 0,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Also make a web site of them, and serve it until Ctrl-C.")
+    ] = False,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Where the site answers; 0 for any free port.")] = 8000,
 ) -> None:
     """Make synthetic challenges with teams of different skill, score and rank them, write their reports.
 
@@ -51,7 +55,9 @@ def demo(
     of 2019, masks of tumours; OpenKBP 2020 and DoseRAD2026, doses, with half as
     many patients; PI-CAI 2022, lesions and diagnoses, with four times as many,
     and readers. Each folder is an edition, with its board and its report.
-    Start at index.html.
+    Start at index.html. With --serve the challenges run on a web site too,
+    with teams, submissions, boards and a forum, each at another point of its
+    life.
 
     Example: isocenter demo my-demo/
     """
@@ -94,6 +100,30 @@ def demo(
         show_board(board, title=challenge.title, means=means)
         typer.echo("")
     typer.echo(f"Open {folder / 'index.html'} in a browser.")
+    if serve:
+        _serve(folder, seed=seed, port=port)
+
+
+def _serve(folder: Path, *, seed: int, port: int) -> None:
+    """Make the site in the folder of the demo, anew, and serve it."""
+    from isocenter.cli._site import site
+
+    with site():
+        from isocenter.server import serving
+
+        data = folder / "site"
+        shutil.rmtree(data, ignore_errors=True)
+        with serving.listen("127.0.0.1", port):  # a port that is taken is told before anything is made
+            serving.setup(data)
+            serving.prepare()
+            from isocenter.server import demo as site_demo
+
+            with progress() as start:
+                accounts = site_demo.build(folder, seed=seed, move=start("site: scoring"))
+        typer.echo(f"\nSign in with the password {accounts[0].password} as")
+        for account in accounts:
+            typer.echo(f"  {account.email:<26} who {account.what}")
+        serving.serve(data, host="127.0.0.1", port=port, workers=serving.default_workers(), lease=None, say=typer.echo)
 
 
 def _play(

@@ -17,7 +17,7 @@ written instead.
 """
 
 from isocenter.editions import audit
-from isocenter.editions._admission import Admission, TeamStanding, admitted
+from isocenter.editions._admission import Admission, TeamStanding, admitted, barred
 from isocenter.editions._awards import Award, awards
 from isocenter.editions._board_rule import BoardRule
 from isocenter.editions._challenge import apply, in_force, new, phase_of
@@ -77,6 +77,7 @@ __all__ = [
     "apply",
     "audit",
     "awards",
+    "barred",
     "check_answers",
     "in_force",
     "load",

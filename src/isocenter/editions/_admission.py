@@ -91,12 +91,28 @@ def admitted(
         reasons.append(f"not open yet: opens {in_words(found.opens, zone)}")
     elif now >= found.closes:
         reasons.append(f"closed since {in_words(found.closes, zone)}")
-    if barred := _barred(edition, found, team, board_of, now):
-        reasons.append(barred)
+    if why := _barred(edition, found, team, board_of, now):
+        reasons.append(why)
     reasons += team.lacking
     if reasons:
         return Admission(yes=False, reason="; ".join(reasons))
     return Admission(yes=True, reason=f"open until {in_words(found.closes, zone)}")
+
+
+def barred(
+    edition: Edition,
+    phase: str,
+    team: TeamStanding,
+    *,
+    board_of: Callable[[str], Board | None],
+    now: datetime,
+) -> str:
+    """Why a team is not among those whom a phase is for, whether it is open or not; "" if it is.
+
+    Who is among them has its data, and keeps them when the phase is over; see `Viewer.admitted`.
+    """
+    found = next((one for one in edition.phases if one.name == phase and is_known(one, now)), None)
+    return f"there is no phase {show(phase)}" if found is None else _barred(edition, found, team, board_of, now)
 
 
 def _barred(

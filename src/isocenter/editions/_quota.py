@@ -21,9 +21,10 @@ AttemptOutcome = Literal["scored", "failed", "refused", "infrastructure", "cance
 _ROLLING = {"week": timedelta(days=7), "day": timedelta(days=1)}
 _CALENDAR = {"calendar-week": timedelta(days=7), "calendar-day": timedelta(days=1)}
 
-# What costs nothing, by the setting `refund` of a phase; what is refused before it runs never costs anything.
+# What costs nothing, by the setting `refund` of a phase; what is refused before it runs, and what the machines lost,
+# never costs anything.
 _GIVEN_BACK = {
-    "none": {"refused"},
+    "none": {"refused", "infrastructure"},
     "infrastructure": {"refused", "infrastructure", "cancelled"},
     "failed": {"refused", "infrastructure", "cancelled", "failed"},
 }

@@ -325,7 +325,7 @@ Refund = Annotated[
         {
             '"infrastructure"': "where the machines failed, or the team cancelled",
             '"failed"': "also where the submission failed, such as a program that crashed",
-            '"none"': "nowhere; only what is refused before it runs costs nothing",
+            '"none"': "only where the machines failed; what is refused before it runs costs nothing",
         }
     ),
 ]

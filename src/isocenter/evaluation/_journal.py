@@ -9,15 +9,34 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from isocenter.evaluation._case import CaseResult
 from isocenter.evaluation._challenge import Score
 from isocenter.submissions import Problem
 
 
+class CaseStore(Protocol):
+    """Where finished cases of a run are kept: a file, or whatever else `evaluate` is given.
+
+    Its methods are called in the process and thread of `evaluate`. What they raise ends the run.
+    """
+
+    def __contains__(self, case: str) -> bool:
+        """Whether something is known of a case; only then it is looked for, as its files must be hashed for that."""
+        ...
+
+    def find(self, case: str, key: Mapping[str, Any]) -> CaseResult | None:
+        """The result of a case, if it was made from the same things."""
+        ...
+
+    def add(self, result: CaseResult) -> None:
+        """Take a result as soon as it is there, whatever its state."""
+        ...
+
+
 class Journal:
-    """The journal of one run; of none if it has no path."""
+    """The journal of one run, a file; of none if it has no path."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path

@@ -19,7 +19,7 @@ from isocenter.evaluation._case import CaseResult, CaseTask, check_case, measure
 from isocenter.evaluation._challenge import Challenge
 from isocenter.evaluation._code import fingerprint
 from isocenter.evaluation._cohort import Cohort, CohortError, open_cohort
-from isocenter.evaluation._journal import Journal
+from isocenter.evaluation._journal import CaseStore, Journal
 from isocenter.evaluation._workers import run_all
 from isocenter.scores import Row, frame
 from isocenter.submissions import GridPolicy, Listing, Problem, SubmissionRefused, is_folder, list_files, match, report
@@ -74,6 +74,14 @@ def check(
     return _in_order(plan.problems, (problem for result in results for problem in result.problems))
 
 
+def look(challenge: Challenge, *, cohort: Cohort, submission: str | os.PathLike[str]) -> tuple[Problem, ...]:
+    """What the names and sizes of its files already say against a submission; none of them is opened.
+
+    It is what `check` and `evaluate` find first. Problems of the severity "refused" are a refusal there, too.
+    """
+    return _in_order(_plan(challenge, cohort, list_files(submission), grid="refuse").problems)
+
+
 def evaluate(
     challenge: Challenge,
     *,
@@ -83,7 +91,7 @@ def evaluate(
     cases: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
-    journal: Path | None = None,
+    journal: Path | CaseStore | None = None,
 ) -> Evaluation:
     """Score a submission: the same check first, then every case that passes it.
 
@@ -95,15 +103,15 @@ def evaluate(
     cases
         How many cases the reference must have, so that nobody is scored on the cohort of another phase.
     journal
-        Where finished cases are kept, so that a run that was stopped continues. It is for the caller to remove it
-        once the result is safe: `Path.unlink`.
+        Where finished cases are kept, so that a run that was stopped continues: a file, which it is for the caller to
+        remove once the result is safe (`Path.unlink`), or an object that keeps them elsewhere.
     """
     cohort = _cohort(challenge, reference, cases)
     plan = _plan(challenge, cohort, list_files(submission), grid=grid)
     if plan.refused:
         raise SubmissionRefused(plan.name, _in_order(plan.problems))
     prune(cache_folder())
-    kept = Journal(journal)
+    kept: CaseStore = Journal(journal) if journal is None or isinstance(journal, Path) else journal
     before = [
         result
         for task in plan.tasks

@@ -4,18 +4,28 @@
 machine, and to nobody else. `listen` takes its port before there is anything to show.
 """
 
-from isocenter.viewer._order import CaseScores
+from isocenter.viewer._order import (
+    LIKELIHOOD_ERROR,
+    CaseScores,
+    cases_of,
+    without_observations,
+    worst_first,
+    yardsticks,
+)
 from isocenter.viewer._server import listen, make_server
-from isocenter.viewer._session import Session, open_session
-from isocenter.viewer._sight import Layer, Sight, dose_sight, mask_sight
+from isocenter.viewer._session import Look, Session, open_session
+from isocenter.viewer._sight import Layer, Sight, dose_sight, mask_sight, output_sight
 from isocenter.viewer._strip import Strip, dose_strip, mask_strip
 
 __all__ = [
+    "LIKELIHOOD_ERROR",
     "CaseScores",
     "Layer",
+    "Look",
     "Session",
     "Sight",
     "Strip",
+    "cases_of",
     "dose_sight",
     "dose_strip",
     "listen",
@@ -23,4 +33,8 @@ __all__ = [
     "mask_sight",
     "mask_strip",
     "open_session",
+    "output_sight",
+    "without_observations",
+    "worst_first",
+    "yardsticks",
 ]

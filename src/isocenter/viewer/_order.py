@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import polars as pl
+
 from isocenter.detections import CASE_METRICS
 from isocenter.evaluation import Challenge, Evaluation
 from isocenter.metrics import Metric, catalogue
@@ -16,6 +18,8 @@ LIKELIHOOD_ERROR = Metric(
     "likelihood_error", "", "lower", (0.0, 1.0), 3, "how far the likelihood given to the patient is from the truth"
 )
 """Of detections: |likelihood − truth|, the mean over trained instances. It ranks nobody, and finds sure mistakes."""
+
+_OF_THE_OUTPUT = ("missing", "failed", "resampled", "index_trusted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,17 @@ def cases_of(result: Evaluation) -> tuple[CaseScores, ...]:
         problems = tuple(problem for problem in result.problems if problem.case == case)
         found.append(CaseScores(case, state, parts, problems))
     return tuple(found)
+
+
+def without_observations(scores: pl.DataFrame) -> pl.DataFrame:
+    """The scores, and why there are none, for who may not see the reference.
+
+    A score says how good an answer is. An observation, such as that this patient has cancer, or the D95 of the
+    reference, says what the answer would have been; those that say how an output was read stay.
+    """
+    names = scores["metric"].unique().to_list()
+    told = [name for name in names if catalogue.get(name).better == "neither" and name not in _OF_THE_OUTPUT]
+    return scores.filter(~pl.col("metric").is_in(told))
 
 
 def yardsticks(challenge: Challenge) -> tuple[Metric, ...]:

@@ -21,11 +21,12 @@ from isocenter.viewer._session import Session
 _HOST = "127.0.0.1"
 _STATIC = {
     "view.css": ("static/view.css", "text/css; charset=utf-8"),
+    "scene.css": ("static/scene.css", "text/css; charset=utf-8"),
     "view.js": ("static/view.js", "text/javascript; charset=utf-8"),
     "scene.js": ("static/scene.js", "text/javascript; charset=utf-8"),
     "list.js": ("static/list.js", "text/javascript; charset=utf-8"),
     "contours.js": ("static/contours.js", "text/javascript; charset=utf-8"),
-    "niivue.js": ("vendor/niivue.umd.js", "text/javascript; charset=utf-8"),
+    "vendor/niivue.umd.js": ("vendor/niivue.umd.js", "text/javascript; charset=utf-8"),
 }
 # Scripts and styles come from here and from nowhere else; only styles, which plots bring along, may stand in the page.
 _POLICY = (
@@ -101,8 +102,8 @@ def answer(session: Session, token: str, target: str) -> Answer:
     match [unquote(part, errors="replace") for part in path if part]:
         case []:
             return _first(session, root, by)
-        case ["static", name] if name in _STATIC:
-            file, kind = _STATIC[name]
+        case ["static", *name] if "/".join(name) in _STATIC:
+            file, kind = _STATIC["/".join(name)]
             return Answer(resources.files("isocenter.viewer").joinpath(file).read_bytes(), kind, lasting=True)
         case ["case", case] if case in session.cases:
             return _html(case_page(session, case, root=root, by=by))

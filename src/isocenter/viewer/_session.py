@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Lock
 
-from isocenter.evaluation import Challenge, Cohort, DosePicture, Evaluation, LesionPicture, depict, open_cohort
+from isocenter.evaluation import Challenge, Cohort, DosePicture, Evaluation, LesionPicture, Picture, depict, open_cohort
 from isocenter.report import Figure, case_figures
 from isocenter.submissions import GridPolicy, MaskFile, list_files, match
 from isocenter.viewer._images import Scan, find_scans
-from isocenter.viewer._order import CaseScores, cases_of
-from isocenter.viewer._sight import Sight, dose_sight, mask_sight
-from isocenter.viewer._stills import mask_still
+from isocenter.viewer._order import CaseScores, cases_of, without_observations
+from isocenter.viewer._sight import Sight, dose_sight, mask_sight, output_sight
+from isocenter.viewer._stills import dose_still, mask_still, output_still
 from isocenter.volumes import File, Grid, LabelMap, Volume
 
 _KEPT = 3  # cases whose volumes stay in memory
@@ -43,6 +43,7 @@ class Session:
     cases: Mapping[str, CaseScores]
     scans: Mapping[str, tuple[Scan, ...]]
     outputs: Mapping[str, Mapping[str, File]]
+    reference_visible: bool = True
     _looks: OrderedDict[str, Look] = field(default_factory=OrderedDict)
     _lock: Lock = field(default_factory=Lock)
 
@@ -64,14 +65,20 @@ class Session:
                 return self._depicted(case)
             return Look(None, notes=(f"{self.challenge.name} has no pictures of its cases.",))
         except (ValueError, OSError) as error:
-            return Look(None, notes=(_sentence(str(error)),))
+            # What went wrong may be something of the reference, or where it is.
+            said = str(error) if self.reference_visible else f"{case} cannot be shown"
+            return Look(None, notes=(_sentence(said),))
         except Exception as error:  # of a challenge's own code: one bad case costs one case
+            if not self.reference_visible:
+                return Look(None, notes=(f"{case} cannot be shown.",))
             return Look(None, notes=(f"{case} cannot be shown: {type(error).__name__}: {_sentence(str(error))}",))
 
     def _depicted(self, case: str) -> Look:
         picture = depict(
             self.challenge, reference=self.reference, submission=self.submission, case=case, grid=self.grid
         )
+        if not self.reference_visible:
+            return self._output_of(picture, case)
         if isinstance(picture, DosePicture):
             scans, notes = self._read_scans(case, picture.reference.grid)
             sight = dose_sight(picture, images=scans, team=self.team)
@@ -86,9 +93,31 @@ class Session:
         figures = case_figures(picture, case=case, team=self.team, name="case")
         return Look(sight, tuple(figures), notes)
 
+    def _output_of(self, picture: Picture, case: str) -> Look:
+        """What was handed in, without what it is compared with; structures and DVHs are of the reference, too."""
+        output = picture.found if isinstance(picture, LesionPicture) else picture.output
+        scans, notes = self._read_scans(case, output.grid)
+        if isinstance(picture, DosePicture):
+            sight = output_sight(output, kind="dose", images=scans, team=self.team, oriented=picture.oriented)
+            return Look(sight, (dose_still(sight, case=case, team=self.team),), notes)
+        sight = output_sight(output, kind="masks", images=scans, team=self.team)
+        return Look(sight, (output_still(sight, case=case, team=self.team),), notes)
+
+    def _mask_alone(self, case: str, output: str, grid: Grid) -> Look:
+        """The mask that was handed in; the reference is not opened."""
+        file = self.outputs.get(case, {}).get(output)
+        if file is None:
+            return Look(None, notes=("There is no output to show.",))
+        found = self._read(output, self.challenge.output[output], file, grid)
+        scans, notes = self._read_scans(case, grid)
+        sight = output_sight(found, kind="masks", images=scans, team=self.team)
+        return Look(sight, (output_still(sight, case=case, team=self.team),), notes)
+
     def _masks(self, case: str, reference: str, output: str) -> Look:
         """Masks as they were read, the union of their labels; an output that cannot be read leaves the reference."""
         at = next(item for item in self.cohort.cases if item.name == case)
+        if not self.reference_visible:
+            return self._mask_alone(case, output, at.grids[reference])
         truth = self._read(reference, self.challenge.reference[reference], at.files[reference], None)
         scans, notes = self._read_scans(case, truth.grid)
         found = None
@@ -114,8 +143,10 @@ class Session:
                 read.append((scan.name, scan.read(grid)))
             except (ValueError, OSError) as error:
                 notes.append(f"The scan {scan.file.name} cannot be shown: {_sentence(str(error))}")
-        if not read and not notes:
-            notes.append("No scan of this case was found, so there is none behind it; --images names a folder of them.")
+        if not read and not notes and self.reference_visible:
+            notes.append(
+                "No scan of this case was found, so there is none behind it; a folder of them can be given as images."
+            )
         return read, tuple(notes)
 
 
@@ -128,6 +159,7 @@ def open_session(
     team: str,
     grid: GridPolicy = "refuse",
     images: str | os.PathLike[str] | None = None,
+    reference_visible: bool = True,
 ) -> Session:
     """Open a submission that was evaluated.
 
@@ -139,7 +171,12 @@ def open_session(
         What the submission is called on pages.
     images
         A folder or zip of scans, one or several per case; the reference's own if not given.
+    reference_visible
+        Whether who looks may see the reference. If not, there is the output alone, on scans from `images` alone, and
+        its scores: no reference, difference, structure, DVH or observation is in any volume, picture or text.
     """
+    if not reference_visible:
+        result = replace(result, scores=without_observations(result.scores))
     cohort = open_cohort(challenge, reference)
     names = [case.name for case in cohort.cases]
     outputs: Mapping[str, Mapping[str, File]] = {}
@@ -156,9 +193,19 @@ def open_session(
         team=team,
         grid=grid,
         cases={case.name: case for case in cases_of(result)},
-        scans=find_scans(reference if images is None else images, names, scans_only=images is not None),
+        scans=_scans(reference if reference_visible else None, images, names),
         outputs=outputs,
+        reference_visible=reference_visible,
     )
+
+
+def _scans(
+    reference: str | os.PathLike[str] | None, images: str | os.PathLike[str] | None, cases: list[str]
+) -> Mapping[str, tuple[Scan, ...]]:
+    """Those of a folder of their own, else of the reference; there, a name alone does not prove that it is a scan."""
+    if images is not None:
+        return find_scans(images, cases, scans_only=True)
+    return {} if reference is None else find_scans(reference, cases)
 
 
 def _mask_slots(challenge: Challenge) -> tuple[str, str] | None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from isocenter.evaluation import DosePicture
 from isocenter.viewer._nifti import nifti, turn_of
-from isocenter.viewer._strip import LEAST_SHARE, Strip, dose_strip, mask_strip
+from isocenter.viewer._strip import LEAST_SHARE, Strip, area_strip, dose_strip, mask_strip, mean_dose_strip
 from isocenter.volumes import Grid, Volume
 
 Role = Literal["image", "reference", "output", "difference", "structure"]
@@ -36,6 +36,7 @@ class Sight:
     ----------
     kind
         "masks": two masks, shown as outlines. "dose": two doses and their difference, with structures as outlines.
+        Where the reference is not to be seen, the mask or the dose of the output alone; see `output_sight`.
     grid
         On which all layers lie.
     oriented
@@ -55,6 +56,19 @@ class Sight:
         """The layer of a name; None if there is none."""
         return next((layer for layer in self.layers if layer.key == key), None)
 
+    @property
+    def compared(self) -> bool:
+        """Whether the reference is there to compare with."""
+        return any(layer.role == "reference" for layer in self.layers)
+
+    @property
+    def modes(self) -> tuple[tuple[str, str], ...]:
+        """In which ways it can be shown: what pages call each, and what people do; "" stands for the submission."""
+        if self.kind == "masks":
+            return (("outlines", "outlines"), ("filled", "filled"), ("difference", "difference"))[: 2 + self.compared]
+        both = (("reference", "reference"), ("output", ""), ("difference", "difference"))
+        return both if self.compared else both[1:2]
+
     def nifti(self, key: str) -> bytes | None:
         """A layer as a file; None if there is none of this name."""
         layer = self.layer(key)
@@ -66,6 +80,7 @@ class Sight:
         found: dict[str, Any] = {
             "kind": self.kind,
             "oriented": self.oriented,
+            "compared": self.compared,
             "layers": [
                 {"key": layer.key, "name": layer.name, "role": layer.role, **_window(layer)} for layer in self.layers
             ],
@@ -90,7 +105,9 @@ class Sight:
         """Where to look first: in the worst slice, the middle of what is wrong there, or of what there is."""
         k = self.strip.worst
         arrays = {layer.role: layer.array[:, :, k] for layer in self.layers if layer.role != "structure"}
-        if self.kind == "dose":
+        if not self.compared:
+            weight = arrays["output"] ** 2 if self.kind == "dose" else arrays["output"]
+        elif self.kind == "dose":
             weight = abs(arrays["difference"]) ** 2
         else:
             weight = arrays["reference"] ^ arrays["output"]
@@ -135,9 +152,7 @@ def dose_sight(picture: DosePicture, *, images: Sequence[tuple[str, Volume]] = (
 
     Arrays that do not say where the patient lies are shown with their first slice uppermost, as OpenKBP's are stored.
     """
-    grid = picture.reference.grid
-    if not picture.oriented:
-        grid = replace(grid, direction=(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, -1.0))
+    grid = _upright(picture.reference.grid, oriented=picture.oriented)
     reference, output = (np.asarray(dose.array, np.float32) for dose in (picture.reference, picture.output))
     difference = output - reference
     top = max(float(reference.max()), float(output.max()))
@@ -162,6 +177,36 @@ def dose_sight(picture: DosePicture, *, images: Sequence[tuple[str, Volume]] = (
         oriented=picture.oriented,
         ceiling=(_round_up(top), _round_up(limit)),
     )
+
+
+def output_sight(
+    output: Volume,
+    *,
+    kind: Literal["masks", "dose"],
+    images: Sequence[tuple[str, Volume]] = (),
+    team: str = "Submission",
+    oriented: bool = True,
+) -> Sight:
+    """What was handed in, alone, for who may not see the reference: no layer, number or place in it tells of that."""
+    layers = _images(images)
+    if kind == "masks":
+        found = output.array != 0
+        layers.append(Layer("output", team, "output", found))
+        return Sight("masks", output.grid, tuple(layers), area_strip(found, grid=output.grid))
+    dose = np.asarray(output.array, np.float32)
+    layers.append(Layer("output", team, "output", dose))
+    return Sight(
+        "dose",
+        _upright(output.grid, oriented=oriented),
+        tuple(layers),
+        mean_dose_strip(dose),
+        oriented=oriented,
+        ceiling=(_round_up(float(dose.max())), _round_up(0.0)),
+    )
+
+
+def _upright(grid: Grid, *, oriented: bool) -> Grid:
+    return grid if oriented else replace(grid, direction=(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, -1.0))
 
 
 def _images(images: Sequence[tuple[str, Volume]]) -> list[Layer]:

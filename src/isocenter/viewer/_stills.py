@@ -1,4 +1,4 @@
-"""Pictures for browsers that cannot draw volumes: two masks in their worst slices, as SVG."""
+"""Pictures for browsers that cannot draw volumes: masks and doses in one slice, as SVG."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from isocenter.report import Figure, axial_letters
+from isocenter.report import Figure, axial_letters, contour_slices
 from isocenter.viewer._sight import Sight
+from isocenter.viewer._strip import LEAST_SHARE
 
 _MARGIN_MM, _SMALLEST_MM = 15.0, 60.0
+_BANDS = ("#440154", "#414487", "#2a788e", "#22a884", "#7ad151", "#fde725")  # viridis, as on the page
 
 
 def mask_still(sight: Sight, *, case: str, team: str) -> Figure:
@@ -35,6 +37,43 @@ def mask_still(sight: Sight, *, case: str, team: str) -> Figure:
     left, right, above, below = tuple(axial_letters(sight.grid))
     caption = f"{title}. Left is {left}, right {right}, above {above}, below {below}."
     return Figure("still", f"{case}: the worst slice of {team}", caption, picture)
+
+
+def output_still(sight: Sight, *, case: str, team: str) -> Figure:
+    """The mask of the output alone, on the first scan, in the slice in which it is largest."""
+    layers = {layer.role: layer.array for layer in reversed(sight.layers)}
+    images = (
+        {next(one.name for one in sight.layers if one.role == "image"): layers["image"]} if "image" in layers else {}
+    )
+    title = f"Outlines of {case} by {team}"
+    picture = contour_slices({team: layers["output"]}, grid=sight.grid, images=images, title=title, name="still")
+    return Figure(
+        "still", f"{case}: what {team} outlined", f"{title}, in the slice in which they are largest.", picture
+    )
+
+
+def dose_still(sight: Sight, *, case: str, team: str) -> Figure:
+    """The dose of the output alone in the slice that has most, in bands of one colour."""
+    assert sight.ceiling is not None
+    k, (top, _) = sight.strip.worst, sight.ceiling
+    dose = next(layer.array for layer in sight.layers if layer.role == "output")[:, :, k]
+    edges = [top * number / len(_BANDS) for number in range(len(_BANDS))]
+    box = _box(dose > LEAST_SHARE * top, sight.grid.spacing[:2])
+    dose, (sx, sy) = dose[box], sight.grid.spacing[:2]
+    least = [LEAST_SHARE * top, *edges[1:]]
+    areas = Markup("").join(
+        Markup('<path fill="{}" d="{}"/>').format(colour, _runs(dose >= edge))
+        for colour, edge in zip(_BANDS, least, strict=True)
+    )
+    width, height = dose.shape
+    title = f"Dose of {team} in slice {k} of {case}: {sight.strip.said[k]}"
+    picture = Markup(
+        '<svg class="still" viewBox="0 0 {w:.1f} {h:.1f}" role="img" aria-label="{title}">'
+        '<rect class="ground" width="{w:.1f}" height="{h:.1f}"/>'
+        '<g transform="scale({sx:.4f} {sy:.4f})">{areas}</g></svg>'
+    ).format(w=width * sx, h=height * sy, title=title, sx=sx, sy=sy, areas=areas)
+    caption = f"{title}. A colour for every {top / len(_BANDS):.3g} Gy, yellow is the highest."
+    return Figure("still", f"{case}: the dose of {team}", caption, picture)
 
 
 def _box(mask: NDArray[np.bool_], spacing: tuple[float, ...]) -> tuple[slice, slice]:

@@ -1,4 +1,4 @@
-"""What is wrong in each slice of a case, as numbers for a strip of bars."""
+"""What is wrong in each slice of a case, or what there is in it, as numbers for a strip of bars."""
 
 from __future__ import annotations
 
@@ -73,3 +73,24 @@ def dose_strip(reference: NDArray[np.floating], output: NDArray[np.floating]) ->
         worst = f", at most {abs(part).max():.1f} Gy" if voxels else ""
         said.append(f"differs by {value:.2f} Gy on average{worst}" if voxels else "no dose to compare")
     return Strip("Gy", {"difference": tuple(mean.tolist())}, tuple(said))
+
+
+def area_strip(output: NDArray[np.bool_], *, grid: Grid) -> Strip:
+    """Areas in mm² that are outlined, whether rightly or not."""
+    areas = (np.count_nonzero(output, axis=(0, 1)) * (grid.spacing[0] * grid.spacing[1])).tolist()
+    said = tuple(f"outlined {area:,.0f} mm²" if area else "nothing outlined" for area in areas)
+    return Strip("mm²", {"output": tuple(areas)}, said)
+
+
+def mean_dose_strip(output: NDArray[np.floating]) -> Strip:
+    """Mean dose in Gy, where it has at least a twentieth of its highest."""
+    level = LEAST_SHARE * float(output.max())
+    seen = output >= level if level > 0 else np.zeros(output.shape, np.bool_)
+    count = np.count_nonzero(seen, axis=(0, 1))
+    mean = np.where(seen, output, 0.0).sum(axis=(0, 1)) / np.maximum(count, 1)
+    highest = output.max(axis=(0, 1))
+    said = tuple(
+        f"{value:.1f} Gy on average, at most {most:.1f} Gy" if voxels else "no dose"
+        for value, most, voxels in zip(mean.tolist(), highest.tolist(), count.tolist(), strict=True)
+    )
+    return Strip("Gy", {"output": tuple(mean.tolist())}, said)

@@ -1,6 +1,6 @@
 // The slices of a case. NiiVue draws the volumes; outlines lie on a second canvas over them.
 
-import "./niivue.js";
+import "./vendor/niivue.umd.js";
 import { Mask, PLANES, cross, paint, trace, without } from "./contours.js";
 
 const { Niivue, NVImage, SLICE_TYPE, SHOW_RENDER } = globalThis.niivue;
@@ -41,7 +41,8 @@ export class View {
     this.least = LEAST;
     this.sight = sight;
     this.slice = sight.slices.worst;
-    this.mode = sight.kind === "masks" ? "outlines" : "difference";
+    this.compared = sight.compared; // without it there is no reference, only what was handed in
+    this.mode = sight.kind === "masks" ? "outlines" : this.compared ? "difference" : "output";
     this.masks = {};
     this.images = sight.layers.filter((layer) => layer.role === "image");
     this.image = this.images[0];
@@ -91,9 +92,9 @@ export class View {
     return NVImage.loadFromUrl({ url: this.url(key), name: `${key}.nii.gz` });
   }
 
-  /** The scan, or where there is none the reference, faintly. */
+  /** The scan, or where there is none the reference, or else the output, faintly. */
   async loadImage() {
-    const back = await this.load(this.image?.key ?? "reference");
+    const back = await this.load(this.image?.key ?? (this.compared ? "reference" : "output"));
     back.colormap = "gray";
     [back.cal_min, back.cal_max] = this.image ? [this.image.low, this.image.high] : this.plain();
     const before = this.nv.volumes[0];
@@ -111,6 +112,10 @@ export class View {
   }
 
   async loadOverlays() {
+    if (this.sight.kind === "masks" && !this.compared) {
+      this.masks = { output: await this.mask("output") };
+      return;
+    }
     if (this.sight.kind === "masks") {
       const [reference, output] = await Promise.all([this.mask("reference"), this.mask("output")]);
       this.masks = { reference, output, missed: without(reference, output), extra: without(output, reference) };
@@ -118,7 +123,7 @@ export class View {
     }
     const { dose, difference } = this.sight.ceiling;
     this.overlays = {};
-    for (const key of ["reference", "output", "difference"]) {
+    for (const key of this.compared ? ["reference", "output", "difference"] : ["output"]) {
       const volume = await this.load(key);
       const signed = key === "difference";
       volume.colormap = signed ? "isocenter-more" : "isocenter-dose";
@@ -228,7 +233,11 @@ export class View {
     const at = x + this.sight.shape[0] * (y + this.sight.shape[1] * z);
     const found = [];
     if (this.image) found.push(`${this.image.name} ${this.nv.volumes[0].img[at].toFixed(0).replace("-", "−")}`);
-    if (this.overlays) {
+    if (!this.compared) {
+      const given = this.overlays?.output.img[at];
+      const inside = this.overlays ? `${given.toFixed(1)} Gy` : this.masks.output.voxels[at] > 0 ? "outlined" : "not outlined";
+      found.push(inside);
+    } else if (this.overlays) {
       const [reference, output] = ["reference", "output"].map((key) => this.overlays[key].img[at]);
       const more = output - reference;
       const sign = more < 0 ? "−" : "+";
@@ -283,9 +292,10 @@ export class View {
   drawn() {
     const { reference, output, missed, extra, structure } = this.masks;
     if (this.sight.kind === "dose") return structure ? [[structure, "#fff", "line"]] : [];
-    if (!reference) return []; // not loaded yet
+    if (!output) return []; // not loaded yet
     if (this.mode === "difference") return [[missed, REFERENCE, "area"], [extra, OUTPUT, "area"]];
     const fill = this.mode === "filled" ? "filled-" : "";
-    return [[reference, REFERENCE, `${fill}line`], [output, OUTPUT, `${fill}dashes`]];
+    const own = [output, OUTPUT, `${fill}dashes`];
+    return reference ? [[reference, REFERENCE, `${fill}line`], own] : [own];
   }
 }

@@ -20,7 +20,7 @@ function drawLegend(view) {
       add("missed", "missed: reference only");
       add("extra", `extra: ${team} only`);
     } else {
-      add("solid", "reference");
+      if (view.compared) add("solid", "reference");
       add("dashed", team);
     }
     return;

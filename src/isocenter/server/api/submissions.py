@@ -1,0 +1,215 @@
+"""Files on their way, and submissions: handed in, listed, followed, cancelled, nominated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest
+from django.urls import reverse
+from ninja import Query, Router, Status
+
+from isocenter.server import intake, measured, queue, uploads
+from isocenter.server.api import shapes
+from isocenter.server.api.doors import behind
+from isocenter.server.api.people import quota_of
+from isocenter.server.models import Run, Submission, Upload
+from isocenter.server.outlook import outlooks
+from isocenter.server.policy import Door, Visit
+from isocenter.server.reasons import REASONS
+
+router = Router(tags=["Submissions"])
+
+
+@router.get("/uploads", response=shapes.Part[shapes.Upload], tags=["Uploads"])
+@behind(Door.SIGNED_IN)
+def list_uploads(request: HttpRequest, page: Query[shapes.Page]) -> dict[str, Any]:
+    """The own files on their way, the last first. They are sent to /uploads/ by the protocol tus 1.0."""
+    found = Upload.objects.filter(user=request.user).select_related("challenge").order_by("-made", "pk")
+    rows = found[page.offset : page.offset + page.limit]
+    return {"count": found.count(), "items": [_upload(request, one) for one in rows]}
+
+
+@router.get("/uploads/{key}", response=shapes.Upload, tags=["Uploads"])
+@behind(Door.SIGNED_IN)
+def upload(request: HttpRequest, key: UUID) -> dict[str, Any]:
+    """An own file on its way; its hash, once all is there."""
+    return _upload(request, _own_upload(request, key))
+
+
+def _own_upload(request: HttpRequest, key: UUID) -> Upload:
+    found = Upload.objects.filter(user=request.user, pk=key).select_related("challenge").first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def _upload(request: HttpRequest, one: Upload) -> dict[str, Any]:
+    known = ("id", "phase", "purpose", "name", "size", "sha256", "made")
+    return {name: getattr(one, name) for name in known} | {
+        "challenge": "" if one.challenge is None else one.challenge.slug,
+        "received": uploads.offset_of(one),
+        "taken": one.taken is not None,
+        "url": request.build_absolute_uri(reverse("upload", args=[one.pk])),
+    }
+
+
+@router.post(
+    "/challenges/{slug}/phases/{phase}/submissions",
+    response={201: shapes.Accepted, 200: shapes.Accepted, 422: shapes.Failure},
+)
+@behind(Door.TEAM)
+def submit(request: HttpRequest, visit: Visit, phase: str, handed: shapes.Handed) -> Status[Any]:
+    """Hand in a finished upload. Asked again for the same one, the answer is the submission that it became (200)."""
+    visit.phase(phase)
+    sent = _own_upload(request, handed.upload)
+    done, status = intake.became(visit, phase, sent), 200
+    if done is None:
+        said: dict[str, Any] = {
+            "declarations": handed.declarations,
+            "comment": handed.comment,
+            "again": handed.again,
+            "gaps": handed.gaps,
+        }
+        try:
+            done, status = intake.submit(visit, phase, sent, **said), 201
+        except intake.Refused:
+            done = intake.became(visit, phase, sent)  # the same was asked twice at once
+            if done is None:
+                raise
+    return Status(status, _detail(request, visit, done) | {"quota": quota_of(visit, phase)})
+
+
+@router.get("/challenges/{slug}/submissions", response=shapes.Part[shapes.Submission])
+@behind(Door.TEAM)
+def list_submissions(
+    request: HttpRequest, visit: Visit, page: Query[shapes.Page], phase: str = "", state: str = ""
+) -> dict[str, Any]:
+    """The submissions of the own team, the last first; those of all teams, for organisers."""
+    found = visit.submissions().select_related("author").order_by("-made", "pk")
+    if phase:
+        found = found.filter(phase=visit.phase(phase).name)
+    if state:
+        found = found.filter(state=state)
+    rows = list(found[page.offset : page.offset + page.limit])
+    return {"count": found.count(), "items": _short(request, visit, rows)}
+
+
+@router.get("/challenges/{slug}/submissions/{key}", response=shapes.SubmissionDetail)
+@behind(Door.TEAM)
+def submission(request: HttpRequest, visit: Visit, key: UUID) -> dict[str, Any]:
+    """A submission: its state, its place in the queue or how far it is, and its score if that may be seen."""
+    return _detail(request, visit, _one(visit, key))
+
+
+@router.get("/challenges/{slug}/submissions/{key}/problems", response=list[shapes.Problem])
+@behind(Door.TEAM)
+def problems(_: HttpRequest, visit: Visit, key: UUID) -> list[Any]:
+    """What was found in its files."""
+    found: list[Any] = _one(visit, key).problems
+    return found
+
+
+@router.get("/challenges/{slug}/submissions/{key}/cases", response=shapes.Part[shapes.Case])
+@behind(Door.TEAM)
+def cases(_: HttpRequest, visit: Visit, key: UUID, page: Query[shapes.Page]) -> dict[str, Any]:
+    """What was measured of every case, where results of single cases may be seen."""
+    one = _one(visit, key)
+    if not visit.sight(one.phase).own_cases:
+        msg = "Results of single cases are not shown in this phase."
+        raise PermissionDenied(msg)
+    evaluation = measured.in_force([one]).get(one.pk)
+    if evaluation is None:
+        return {"count": 0, "items": []}
+    by_case: dict[str, list[dict[str, Any]]] = {}
+    for row in measured.of(visit, one, evaluation).table.iter_rows(named=True):
+        if row["case"]:
+            by_case.setdefault(row["case"], []).append({name: row[name] for name in ("part", "metric", "value")})
+    found = [{"case": case, "scores": scores} for case, scores in by_case.items()]
+    return {"count": len(found), "items": found[page.offset : page.offset + page.limit]}
+
+
+@router.post("/challenges/{slug}/submissions/{key}/cancel", response=shapes.SubmissionDetail)
+@behind(Door.TEAM)
+def cancel(request: HttpRequest, visit: Visit, key: UUID, reason: str = "") -> dict[str, Any]:
+    """Stop a submission that waits or runs; organisers give a `reason`, which is recorded."""
+    one = _one(visit, key)
+    intake.cancel(visit, one, reason=reason)
+    return _detail(request, visit, one)
+
+
+@router.post("/challenges/{slug}/submissions/{key}/nominate", response=shapes.SubmissionDetail)
+@behind(Door.TEAM)
+def nominate(request: HttpRequest, visit: Visit, key: UUID) -> dict[str, Any]:
+    """Choose the submission that counts, in a phase where teams choose."""
+    one = _one(visit, key)
+    intake.nominate(visit, one)
+    return _detail(request, visit, one)
+
+
+def _one(visit: Visit, key: UUID) -> Submission:
+    found = visit.submissions().select_related("author").filter(pk=key).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+def _short(request: HttpRequest, visit: Visit, rows: Sequence[Submission]) -> list[dict[str, Any]]:
+    """Submissions that the visitor may see, with the scores that they may see."""
+    evaluations = measured.in_force(rows)
+    known = ("id", "number", "phase", "made", "name", "size", "sha256", "comment", "state", "nominated")
+    found = []
+    for one in rows:
+        evaluation, seen = evaluations.get(one.pk), visit.sight(one.phase)
+        shown = evaluation is not None and seen.own_scores and not measured.hides_own(visit, one.phase)
+        scores = measured.board_scores(evaluation, seen, measured.code_for(visit, one)) if evaluation and shown else []
+        url = request.build_absolute_uri(reverse("submission", args=[visit.challenge.slug, one.pk]))
+        found.append(
+            {name: getattr(one, name) for name in known}
+            | {
+                "team": one.team.name,
+                "author": "" if one.author is None else one.author.name,
+                "reason": _reason(one.reason),
+                "scores": [
+                    {"board": s.board, "metric": s.metric.name, "better": s.metric.better, "value": s.text}
+                    for s in scores
+                ],
+                "problems": len(one.problems),
+                "url": url,
+            }
+        )
+    return found
+
+
+def _reason(code: str) -> dict[str, str] | None:
+    found = REASONS.get(code)
+    if found is None:
+        return None
+    return {"code": code, "title": found.title, "advice": found.advice, "blame": found.blame}
+
+
+def _detail(request: HttpRequest, visit: Visit, one: Submission) -> dict[str, Any]:
+    from isocenter.server.attempts import line
+
+    shown = line(visit, one)
+    return _short(request, visit, [one])[0] | {
+        "declarations": one.declarations,
+        "progress": _progress(one, shown.run),
+        "void": shown.void,
+        "hidden": shown.hidden,
+    }
+
+
+def _progress(one: Submission, run: Run | None) -> dict[str, Any] | None:
+    if run is None or not one.active:
+        return None
+    place, wait = outlooks([run])[run.pk]
+    return {
+        "position": place,
+        "done": run.done,
+        "total": run.total,
+        "wait_seconds": None if wait is None else round(wait.total_seconds()),
+        "note": queue.tried(run),
+    }

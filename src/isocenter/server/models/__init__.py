@@ -1,0 +1,80 @@
+"""What the site keeps.
+
+    User ─┬─ Registration ── Challenge ── Version (challenge.toml, pages, cohort; never changed)
+          ├─ Role ──────────────┤  │
+          └─ Membership ─ Team ─┘  ├─ Reference (per phase, in versions)
+                           │       ├─ Release (data to download)
+              Access, Grant┤       ├─ Decision (a chain of hashes)
+                           │       └─ Announcement, Topic, Post
+                       Submission ── CaseResult ── Evaluation ──▶ Snapshot (a board at a moment)
+                           │
+                          Run (the queue)
+
+Phases are not rows: what a phase is says the version of the challenge in force, and rows name it.
+"""
+
+from isocenter.server.models.challenges import Challenge, Download, LicenceAcceptance, Reference, Release, Role, Version
+from isocenter.server.models.community import (
+    Announcement,
+    CodeLink,
+    Mail,
+    Notification,
+    Post,
+    Subscription,
+    Topic,
+)
+from isocenter.server.models.decisions import Decision, SiteDecision
+from isocenter.server.models.outcomes import Artefact, CaseResult, Evaluation, Snapshot
+from isocenter.server.models.people import (
+    Access,
+    AdminLink,
+    EquityAnswers,
+    Grant,
+    Invitation,
+    Membership,
+    Registration,
+    SurveyAnswers,
+    Team,
+    Token,
+    User,
+)
+from isocenter.server.models.submissions import Submission, Upload
+from isocenter.server.models.work import Run, Worker
+
+__all__ = [
+    "Access",
+    "AdminLink",
+    "Announcement",
+    "Artefact",
+    "CaseResult",
+    "Challenge",
+    "CodeLink",
+    "Decision",
+    "Download",
+    "EquityAnswers",
+    "Evaluation",
+    "Grant",
+    "Invitation",
+    "LicenceAcceptance",
+    "Mail",
+    "Membership",
+    "Notification",
+    "Post",
+    "Reference",
+    "Registration",
+    "Release",
+    "Role",
+    "Run",
+    "SiteDecision",
+    "Snapshot",
+    "Submission",
+    "Subscription",
+    "SurveyAnswers",
+    "Team",
+    "Token",
+    "Topic",
+    "Upload",
+    "User",
+    "Version",
+    "Worker",
+]

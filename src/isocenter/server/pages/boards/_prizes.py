@@ -1,0 +1,30 @@
+"""Who gets a bonus that no board decides."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from isocenter.server import prizes
+from isocenter.server.policy import Door, Visit, door
+from isocenter.server.progressing import main_board
+
+
+@require_POST
+@door(Door.ORGANISER)
+def bonus(request: HttpRequest, visit: Visit, phase: str) -> HttpResponse:
+    """Name a team."""
+    found = visit.phase(phase)
+    title, team = request.POST.get("title", ""), request.POST.get("team", "")
+    reason = request.POST.get("reason", "").strip()
+    try:
+        if not reason:
+            msg = "Say why: the reason is kept with the decision."
+            raise ValueError(msg)
+        prizes.name_bonus(visit, found.name, title, team, reason)
+        messages.success(request, f"“{title}” goes to {team}.")
+    except ValueError as error:
+        messages.error(request, str(error))
+    return redirect("board", visit.challenge.slug, found.name, main_board(visit, found.name))

@@ -1,0 +1,25 @@
+"""What is said: news, the forum, links to code, notifications."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from isocenter.server.pages.community import announcing, code, forum, moderation, news, notifications
+
+urlpatterns = [
+    path("notifications/", notifications.notifications, name="notifications"),
+    path("notifications/<int:number>/", notifications.opened, name="notification"),
+    path("c/<slug:slug>/news/", news.news, name="news"),
+    path("c/<slug:slug>/news.atom", news.feed, name="news_feed"),
+    path("c/<slug:slug>/news/new/", announcing.announce, name="announce"),
+    path("c/<slug:slug>/news/<str:key>/", news.item, name="news_item"),
+    path("c/<slug:slug>/forum/", forum.forum, name="forum"),
+    path("c/<slug:slug>/forum/new/", forum.new_topic, name="new_topic"),
+    path("c/<slug:slug>/forum/<int:number>/", forum.topic, name="topic"),
+    path("c/<slug:slug>/forum/<int:number>/reply/", forum.reply, name="reply"),
+    path("c/<slug:slug>/forum/<int:number>/mails/", forum.subscribe, name="subscribe"),
+    path("c/<slug:slug>/forum/<int:number>/moderate/", moderation.moderate, name="moderate"),
+    path("c/<slug:slug>/forum/posts/<int:number>/", forum.edit, name="edit_post"),
+    path("c/<slug:slug>/forum/posts/<int:number>/hide/", moderation.hide, name="hide_post"),
+    path("c/<slug:slug>/code/", code.code, name="code"),
+]

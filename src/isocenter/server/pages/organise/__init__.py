@@ -1,0 +1,66 @@
+"""Pages of organisers: setting a challenge up, and running it.
+
+setup         the way to a challenge that can be published
+code          challenge.toml, its phases, policies and prizes as forms, pages, versions
+data          what submissions are measured against, and what is downloaded
+people        participants, teams, requests, roles
+submissions   what was handed in, and what is decided on it
+publishing    results, prizes, code, reports
+log           decisions and downloads
+"""
+
+from django.urls import path
+
+from isocenter.server.pages.organise import (
+    beginning,
+    code,
+    data,
+    desk,
+    guided,
+    log,
+    participants,
+    publishing,
+    setup,
+    submissions,
+    teams,
+    writing,
+)
+
+_HERE = "c/<slug:slug>/organise/"
+
+urlpatterns = [
+    path("new/", beginning.new_challenge, name="new_challenge"),
+    path(_HERE, desk.desk, name="organise"),
+    path(f"{_HERE}setup/", setup.setup, name="organise_setup"),
+    path(f"{_HERE}setup/dry-run/", setup.dry_run, name="organise_dry_run"),
+    path(f"{_HERE}setup/publish/", setup.publish, name="organise_publish"),
+    path(f"{_HERE}code/", code.code, name="organise_code"),
+    path(f"{_HERE}code/export/", code.export, name="organise_export"),
+    path(f"{_HERE}code/import/", code.bring, name="organise_import"),
+    path(f"{_HERE}code/phases/<str:phase>/", guided.phase, name="organise_phase"),
+    path(f"{_HERE}code/policies/", guided.policies, name="organise_policies"),
+    path(f"{_HERE}code/prizes/", guided.prizes, name="organise_prizes"),
+    path(f"{_HERE}pages/", writing.pages, name="organise_pages"),
+    path(f"{_HERE}pages/<str:page>/", writing.page, name="organise_page"),
+    path(f"{_HERE}data/", data.data, name="organise_data"),
+    path(f"{_HERE}data/references/", data.reference, name="organise_reference"),
+    path(f"{_HERE}data/releases/", data.release, name="organise_release"),
+    path(f"{_HERE}data/releases/<int:pk>/", data.edit_release, name="organise_release_edit"),
+    path(f"{_HERE}participants/", participants.participants, name="organise_participants"),
+    path(f"{_HERE}participants/participants.csv", participants.as_csv, name="organise_participants_csv"),
+    path(f"{_HERE}roles/", participants.roles, name="organise_roles"),
+    path(f"{_HERE}equity/", participants.equity, name="organise_equity"),
+    path(f"{_HERE}teams/", teams.teams, name="organise_teams"),
+    path(f"{_HERE}teams/<int:pk>/", teams.team, name="organise_team"),
+    path(f"{_HERE}requests/", teams.requests, name="organise_requests"),
+    path(f"{_HERE}requests/<int:pk>/document/", teams.document, name="organise_document"),
+    path(f"{_HERE}submissions/", submissions.submissions, name="organise_submissions"),
+    path(f"{_HERE}submissions/again/", submissions.again, name="organise_again"),
+    path(f"{_HERE}submissions/benchmark/", submissions.benchmark, name="organise_benchmark"),
+    path(f"{_HERE}submissions/<uuid:pk>/", submissions.submission, name="organise_submission"),
+    path(f"{_HERE}publishing/", publishing.publishing, name="organise_publishing"),
+    path(f"{_HERE}decisions/", log.decided, name="organise_decisions"),
+    path(f"{_HERE}decisions/decisions.csv", log.decided_csv, name="organise_decisions_csv"),
+    path(f"{_HERE}decisions/decisions.json", log.decided_json, name="organise_decisions_json"),
+    path(f"{_HERE}downloads/", log.downloads, name="organise_downloads"),
+]

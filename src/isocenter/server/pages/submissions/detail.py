@@ -1,0 +1,240 @@
+"""A submission: where it stands, what was found, how it was measured, every case; and its files."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django.core.exceptions import PermissionDenied
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.safestring import SafeString
+from django.views.decorators.http import require_safe
+
+from isocenter.server import clock, files, measured, plots
+from isocenter.server.attempts import line
+from isocenter.server.field import Field, field_of, strip
+from isocenter.server.known import history
+from isocenter.server.measured import Measured
+from isocenter.server.models import Download, Evaluation, Submission
+from isocenter.server.policy import Door, Visit, door
+from isocenter.server.templatetags.submissions import signed
+
+if TYPE_CHECKING:
+    from isocenter.metrics import Metric
+    from isocenter.viewer import CaseScores
+
+_MOST_STRATA = 8
+CASES_HIDDEN = "Results of single cases are not shown in this phase."
+
+
+@dataclass(frozen=True)
+class CaseRow:
+    """A case in the table: its numbers by metric, what it had before, and where it lies among the others."""
+
+    name: str
+    state: str
+    values: list[str]
+    strip: SafeString
+    before: str
+    change: str
+
+
+@door(Door.PERSON)
+@require_safe
+def submission(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
+    """The page."""
+    one = get_object_or_404(visit.submissions().select_related("author", "version"), pk=key)
+    seen = visit.sight(one.phase)
+    order = ("-reference__phase", "-reference__number", "-made", "-pk")  # the first is in force
+    evaluations = list(one.evaluations.select_related("reference", "submission").defer("table").order_by(*order))
+    for number, past in enumerate(reversed(evaluations), start=1):
+        past.number = number  # within the submission; a key would tell how many others were evaluated in between
+    row = line(visit, one)
+    context: dict[str, Any] = {
+        "tab": "submissions",
+        "visit": visit,
+        "row": row,
+        "one": one,
+        "problems": one.problems,
+        "declarations": _declarations(visit, one),
+        "rules": next((found for found in history(visit) if found.version.number <= one.version.number), None),
+        "evaluation": evaluations[0] if evaluations else None,
+        "sight": seen,
+        "others": visit.submissions().filter(phase=one.phase, state=Submission.State.SCORED).exclude(pk=one.pk)[:50],
+    }
+    if evaluations and row.scores:
+        context["boards"] = measured.of(visit, one, evaluations[0]).boards()
+        if len(evaluations) > 1:
+            code = measured.code_for(visit, one)
+            context["history"] = [(past, measured.board_scores(past, seen, code)) for past in evaluations]
+    if evaluations and seen.own_cases:
+        context |= _cases(request, visit, one, evaluations)
+    if visit.organises and row.run is not None:
+        context["detail"] = row.run.detail
+    response = render(request, "isocenter/submissions/detail.html", context)
+    if "HX-Request" in request.headers and not one.active:
+        response.headers["HX-Refresh"] = "true"  # who watched it sees its scores now, not its state alone
+    return response
+
+
+def _declarations(visit: Visit, one: Submission) -> list[tuple[str, str]]:
+    """What was declared, under the questions as they are asked now."""
+    labels = {question.name: question.label for question in visit.edition.declarations}
+    given = one.declarations or {}
+    return [(labels.get(name, name.replace("_", " ")), _said(value)) for name, value in given.items()]
+
+
+def _said(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _cases(request: HttpRequest, visit: Visit, one: Submission, evaluations: list[Evaluation]) -> dict[str, Any]:
+    """The table of cases, the worst first, and the figure of all of them."""
+    from isocenter.viewer import worst_first
+
+    now = measured.of(visit, one, evaluations[0])
+    metric = now.metric(request.GET.get("by", ""))
+    past = next((e for e in evaluations[1:] if str(e.number) == request.GET.get("against", "")), None)
+    before = {} if past is None else {case.name: case for case in measured.of(visit, one, past).cases}
+    field = None if metric is None else field_of(visit, one, metric)
+    rows = [_row(case, now, metric, field, before.get(case.name)) for case in worst_first(now.cases, metric)]
+    return {
+        "metrics": now.metrics,
+        "by": metric,
+        "cases": rows,
+        "with_field": any(row.strip for row in rows),
+        "against": past,
+        "plot": None if metric is None else _plot(now, metric, field),
+        "strata": _strata(one, now, metric) if visit.sight(one.phase).reference and metric is not None else [],
+    }
+
+
+def _row(
+    case: CaseScores, now: Measured, metric: Metric | None, field: Field | None, before: CaseScores | None
+) -> CaseRow:
+    value = None if metric is None or case.state != "measured" else case.value(metric.name)
+    old = None if metric is None or before is None or before.state != "measured" else before.value(metric.name)
+    return CaseRow(
+        name=case.name,
+        state={"missing": "no output", "failed": "unusable"}.get(case.state, ""),
+        values=[one.show(case.value(one.name) if case.state == "measured" else None) for one in now.metrics],
+        strip=strip(field, case.name, value, metric) if metric is not None else SafeString(""),
+        before="–" if old is None or metric is None else metric.show(old),
+        change="–" if old is None or value is None or metric is None else signed(value - old, metric),
+    )
+
+
+def _plot(now: Measured, metric: Metric, field: Field | None) -> SafeString | None:
+    """All cases of the submission, and those of the others where they may be seen."""
+    values = [(case.name, value) for case in now.cases if (value := case.value(metric.name)) is not None]
+    if len(values) < 2:
+        return None
+    others = [] if field is None else [(case, value) for case, row in field.values.items() for value in row]
+
+    def draw() -> str:
+        from isocenter.report import BoxGroup, boxes_plot, metric_label
+
+        groups = [BoxGroup("This submission", values)]
+        if others:
+            groups.append(BoxGroup("Other teams", others, note="all cases together"))
+        return boxes_plot(
+            groups,
+            label=metric_label(metric, unit=False),
+            unit=metric.unit,
+            better=metric.better,
+            title=f"{metric_label(metric)} of all cases",
+            name="cases",
+        )
+
+    return plots.kept("cases", (values, others, metric.name), draw)
+
+
+def _strata(one: Submission, now: Measured, metric: Metric) -> list[tuple[str, list[tuple[str, int, str]]]]:
+    """Means by what the manifest says of cases: for organisers, as it may tell what the reference is."""
+    values = {case.name: case.value(metric.name) for case in now.cases if case.state == "measured"}
+    facts = {row["case"]: row for row in one.version.cohort if row.get("phase", one.phase) in (one.phase, "")}
+    found = []
+    for column in dict.fromkeys(
+        name for row in facts.values() for name in row if name not in ("phase", "case", "weight")
+    ):
+        groups: dict[str, list[float]] = {}
+        for case, value in values.items():
+            if value is not None and (label := str(facts.get(case, {}).get(column, ""))):
+                groups.setdefault(label, []).append(value)
+        if 2 <= len(groups) <= _MOST_STRATA:
+            rows = [(label, len(of), metric.show(sum(of) / len(of))) for label, of in sorted(groups.items())]
+            found.append((column, rows))
+    return found
+
+
+@door(Door.PERSON)
+@require_safe
+def file(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
+    """What was handed in, back again; who took it is recorded."""
+    one = get_object_or_404(visit.submissions(), pk=key)
+    path = files.at(one.file)
+    if not path.is_file():
+        raise Http404
+    if request.method == "GET":
+        what = f"submission {one.pk}"
+        Download.objects.create(
+            challenge=visit.challenge, user=request.user, what=what, size=one.size, made=clock.now()
+        )
+    return FileResponse(path.open("rb"), as_attachment=True, filename=one.name, content_type="application/zip")
+
+
+@door(Door.PERSON)
+@require_safe
+def scores(_: HttpRequest, visit: Visit, key: UUID, form: str) -> HttpResponse:
+    """The score table, as Parquet or CSV, as far as it may be seen."""
+    from isocenter.server.in_force import evaluation_of
+    from isocenter.server.score_tables import table_bytes
+
+    one = get_object_or_404(visit.submissions(), pk=key)
+    if form not in ("csv", "parquet"):
+        raise Http404
+    if not visit.sight(one.phase).own_cases:
+        raise PermissionDenied(CASES_HIDDEN)
+    evaluation = evaluation_of(one)
+    if evaluation is None:
+        raise Http404
+    table = measured.of(visit, one, evaluation).table
+    if form == "csv":
+        stream = io.BytesIO()
+        table.with_columns(*_cells()).write_csv(stream)
+        content, kind = stream.getvalue(), "text/csv; charset=utf-8"
+    else:
+        said = {
+            name: evaluation.record[name] for name in ("challenge", "isocenter", "code") if name in evaluation.record
+        }
+        content, kind = table_bytes(table, said), "application/vnd.apache.parquet"
+    name = f"{visit.challenge.slug}-{one.phase}-{one.number}.{form}"
+    return HttpResponse(content, kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+
+
+def _cells() -> list[Any]:
+    """Texts that a spreadsheet does not take for formulas."""
+    import polars as pl
+
+    from isocenter.submissions import as_cell
+
+    return [pl.col(name).map_elements(as_cell, return_dtype=pl.String) for name in ("case", "part")]
+
+
+@door(Door.PERSON)
+@require_safe
+def problems(_: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
+    """What was found, as lines of text."""
+    from isocenter.submissions import Problem, report
+
+    one = get_object_or_404(visit.submissions(), pk=key)
+    found = [Problem(row["severity"], row["message"], row["case"], row["file"]) for row in one.problems]
+    text = report(found) if found else "Nothing was found."
+    name = f"{visit.challenge.slug}-{one.phase}-{one.number}-problems.txt"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(f"{text}\n", "text/plain; charset=utf-8", headers=headers)

@@ -1,0 +1,60 @@
+"""How pages show moments, sizes and text."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from isocenter.server.markdown import rendered
+
+if TYPE_CHECKING:
+    from isocenter.server.policy import Visit
+
+register = template.Library()
+
+
+@register.filter
+def moment(when: datetime | None) -> SafeString | str:
+    """A moment on the viewer's clock, with its zone, and in UTC when pointed at."""
+    if when is None:
+        return "–"
+    local = timezone.localtime(when)
+    zone = local.strftime("%Z")
+    utc = when.astimezone(UTC).strftime("%-d %B %Y, %H:%M UTC")
+    return format_html(
+        '<time datetime="{}" title="{}">{} <span class="zone">{}</span></time>',
+        when.astimezone(UTC).isoformat(timespec="seconds"),
+        utc,
+        local.strftime("%-d %B %Y, %H:%M"),
+        zone,
+    )
+
+
+@register.filter
+def phase_title(visit: Visit, name: str) -> str:
+    """A phase as people call it; one that is gone has its name left."""
+    return next((phase.title for phase in visit.edition.phases if phase.name == name), name)
+
+
+@register.filter
+def markdown(text: str) -> SafeString:
+    """Markdown of organisers or participants as HTML that can do no harm."""
+    return rendered(text)
+
+
+@register.filter
+def nbytes(size: int | None) -> str:
+    """A size as people say it: 12.3 MB."""
+    if size is None:
+        return "–"
+    value = float(size)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1000 or unit == "GB":
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"

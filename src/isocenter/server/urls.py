@@ -1,0 +1,21 @@
+"""Where everything is."""
+
+from django.urls import include, path
+
+from isocenter.server import api, fetching, tus
+from isocenter.server.pages import boards, challenge, community, front, organise, people, staff, submissions
+
+urlpatterns = [
+    path("", include(front)),
+    path("accounts/", include("allauth.urls")),
+    path("", include(people)),
+    path("", include(challenge)),
+    path("", include(submissions)),
+    path("", include(boards)),
+    path("", include(community)),
+    path("", include(organise)),
+    path("staff/", include(staff)),
+    path("", include(tus)),
+    path("", include(api)),
+    path("", include(fetching)),
+]

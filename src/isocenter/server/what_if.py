@@ -1,0 +1,72 @@
+"""A board under other weights of its metrics: a question that anybody may ask, and no result of the challenge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from isocenter.ranking import Board, BoardRow, WeightedRanks
+from isocenter.ranking import Rule as AnyRule
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def weights_of(rule: AnyRule, board: Board) -> dict[str, float]:
+    """The weights that can be changed, by metric; empty where the board has none, or does not show what it weighs."""
+    if not isinstance(rule, WeightedRanks) or not any(row.components for row in board.rows):
+        return {}
+    return dict(rule.metrics)
+
+
+def reweighted(rule: AnyRule, board: Board, weights: Mapping[str, float]) -> tuple[BoardRow, ...]:
+    """The ranked rows of a board in the order, and with the scores and ranks, that other weights would give them.
+
+    The rule itself is asked, on what the board shows: what every submission reached by each metric. So whoever may not
+    see the metrics behind a score cannot ask, and no name appears that the board does not have. Rows without a rank
+    stay without one, and are left out. A metric of weight 0 does not count.
+
+    Raises
+    ------
+    ValueError
+        No weight is left, or one is negative.
+    """
+    assert isinstance(rule, WeightedRanks)
+    if wrong := [name for name, weight in weights.items() if not 0 <= weight < 1e6]:
+        msg = f"the weight of {wrong[0]} is a number from 0 to a million"
+        raise ValueError(msg)
+    kept = tuple((name, weights.get(name, weight)) for name, weight in rule.metrics if weights.get(name, weight) > 0)
+    if not kept:
+        msg = "at least one weight is above 0"
+        raise ValueError(msg)
+    ranked = {row.submission: row for row in board.rows if row.rank is not None}
+    names = tuple(name for name, _ in kept)
+    other = replace(
+        rule,
+        metrics=kept,
+        given=names,
+        exclude=(),  # who is beyond a limit has no rank, and is not asked
+        tie_breaks=tuple(name for name in rule.tie_breaks if name in names),
+    )
+    found = other.rank(_table(ranked.values(), names), name=board.name)
+    return tuple(
+        replace(ranked[row.submission], score=row.score, rank=row.rank, components=row.components)
+        for row in found.rows
+        if row.submission in ranked
+    )
+
+
+def _table(rows: Iterable[BoardRow], names: tuple[str, ...]) -> pl.DataFrame:
+    """What the rows reached, as numbers of whole submissions."""
+    import polars as pl
+
+    from isocenter.scores import SCHEMA
+
+    values = [
+        (row.submission, "", "", part.metric, part.score, 1.0)
+        for row in rows
+        for part in row.components
+        if part.metric in names
+    ]
+    return pl.DataFrame(values, schema=SCHEMA, orient="row")

@@ -1,0 +1,154 @@
+"""Who wins what: for organisers as the board stands, for everybody when the results are out."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from decimal import Decimal
+
+import pytest
+from board_worlds import team
+
+from conftest import World, snapshot
+from isocenter.editions import alias, audit
+from isocenter.ranking import Board, BoardRow
+from isocenter.server import decisions, prizes
+from isocenter.server.models import Decision
+from isocenter.server.policy import Visit
+
+OPEN = datetime(2026, 5, 20, 12, tzinfo=UTC)  # the final, on whose board prizes are won, is open
+OUT = datetime(2026, 6, 10, 12, tzinfo=UTC)
+URL = "/c/neck/boards/final/dice/"
+
+
+def final(world: World, *rows: tuple[str, float | None, str], extra: str = "") -> None:
+    """A board of the final: name, rank, role."""
+    if extra:
+        world.challenge.version.toml += extra
+        world.challenge.version.save()
+    placed = [
+        BoardRow(name, 0.9 - n / 10, rank, role, 3, 0, 0)  # type: ignore[arg-type]
+        for n, (name, rank, role) in enumerate(rows)
+    ]
+    snapshot(world, "final", Board("dice", "dice", "mean dice", tuple(placed)))
+
+
+def won(world: World) -> list[tuple[str, str, Decimal]]:
+    return [(award.submission, award.title, award.amount) for award in prizes.of(world.challenge, "final")]
+
+
+def test_the_first_team_wins_and_organisers_take_no_place_from_it(world):
+    team(world, "Hosts", "organiser")
+    final(world, ("Hosts", 1.0, "team"), ("Rigi", 2.0, "team"), ("Pilatus", 3.0, "team"))
+    assert won(world) == [("Rigi", "place 1", Decimal(500))]
+
+
+def test_a_team_that_was_disqualified_since_wins_nothing(world):
+    final(world, ("Rigi", 1.0, "team"), ("Pilatus", 2.0, "team"))
+    world.teams["Rigi"].disqualified = True
+    world.teams["Rigi"].save()
+    assert won(world) == [("Pilatus", "place 1", Decimal(500))]
+
+
+def test_equals_share_to_the_cent(world):
+    final(world, ("Rigi", 1.0, "team"), ("Pilatus", 1.0, "team"), ("Säntis", 1.0, "team"))
+    assert {amount for _, _, amount in won(world)} == {Decimal("166.66")}
+
+
+def test_without_a_board_nobody_wins(world):
+    assert prizes.of(world.challenge, "final") == []
+    assert prizes.shown(Visit(world.people["organiser"], world.challenge), world.challenge.edition.phases[2]) is None
+
+
+def test_only_organisers_see_prizes_before_the_results(world):
+    world.at.now = OPEN
+    final(world, ("Rigi", 1.0, "team"), ("Pilatus", 2.0, "team"))
+    assert "Only organisers see this" in world.client("organiser").get(URL).content.decode()
+    for who in ("", "reader", "alice", "carol"):
+        page = world.client(who).get(URL).content.decode()
+        assert "Prizes" not in page
+        assert "500" not in page
+    world.at.now = OUT
+    page = world.client("").get(URL).content.decode()
+    assert "500 EUR" in page
+    assert "Only organisers" not in page
+
+
+def test_winners_have_the_names_that_are_announced(world):
+    world.at.now = OUT
+    final(
+        world,
+        ("Rigi", 1.0, "team"),
+        ("Pilatus", 2.0, "team"),
+        extra='\n[[prizes]]\nplace = 2\namount = "100"\ncurrency = "EUR"\n',
+    )
+    hidden = alias("Pilatus", b"a secret of the edition")
+
+    def names(who: str) -> list[str]:
+        user = world.people[who]
+        found = prizes.shown(Visit(user, world.challenge), world.challenge.edition.phases[2])
+        assert found is not None
+        return [award.submission for award in found.awards]
+
+    assert names("stranger") == names("alice") == ["Rigi", hidden]
+    assert names("carol") == names("organiser") == ["Rigi", "Pilatus"]
+    assert "Pilatus" not in world.client("").get(URL).content.decode()
+
+
+def test_a_phase_without_prizes_has_none(world):
+    world.at.now = OUT
+    snapshot(world, "test", Board("dice", "dice", "mean dice", (BoardRow("Rigi", 0.5, 1.0, "team", 3, 0, 0),)))
+    assert not prizes.promised(world.challenge.edition, "test")
+    assert "Prizes" not in world.client("organiser").get("/c/neck/boards/test/dice/").content.decode()
+
+
+BONUS = '\n[[bonuses]]\ntitle = "Best → poster"\namount = "50"\ncurrency = "EUR"\n'
+
+
+def test_a_bonus_goes_to_who_is_named_last_and_the_chain_says_why(world):
+    world.at.now = OPEN
+    final(world, ("Rigi", 1.0, "team"), ("Pilatus", 2.0, "team"), extra=BONUS)
+    client = world.client("organiser")
+    for name in ("Rigi", "Pilatus"):
+        sent = {"title": "Best → poster", "team": name, "reason": "The jury said so"}
+        assert client.post("/c/neck/prizes/final/bonus/", sent).status_code == 302
+    assert ("Pilatus", "Best → poster", Decimal(50)) in won(world)
+    assert ("Rigi", "Best → poster", Decimal(50)) not in won(world)
+    chain = decisions.entries(world.challenge)
+    audit.verify(chain)
+    assert [entry.decision.reason for entry in chain] == ["The jury said so"] * 2
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"title": "Best → poster", "team": "Hosts", "reason": "x"},
+        {"title": "Best → poster", "team": "nobody", "reason": "x"},
+        {"title": "Another", "team": "Rigi", "reason": "x"},
+        {"title": "Best → poster", "team": "Rigi", "reason": " "},
+    ],
+)
+def test_a_bonus_that_cannot_be_is_not_recorded(world, sent):
+    team(world, "Hosts", "organiser")
+    final(world, ("Rigi", 1.0, "team"), extra=BONUS)
+    assert world.client("organiser").post("/c/neck/prizes/final/bonus/", sent).status_code == 302
+    assert not Decision.objects.exists()
+
+
+def test_only_organisers_hand_out_a_bonus(world):
+    world.at.now = OPEN
+    final(world, ("Rigi", 1.0, "team"), extra=BONUS)
+    sent = {"title": "Best → poster", "team": "Rigi", "reason": "x"}
+    for who in ("alice", "reader", "stranger"):
+        assert world.client(who).post("/c/neck/prizes/final/bonus/", sent).status_code == 403
+    assert world.client("organiser").get("/c/neck/prizes/final/bonus/").status_code == 405
+    assert not Decision.objects.exists()
+
+
+def test_a_payout_by_score_is_exact(world):
+    payout = '\n[payout]\namount = "15"\ncurrency = "USD"\nper = "0.001"\nabove = "0.574"\nround_up_to = "25"\n'
+    world.challenge.version.toml += payout
+    world.challenge.version.save()
+    rows = (BoardRow("Rigi", 0.624, 1.0, "team", 3, 0, 0), BoardRow("Pilatus", 0.5, 2.0, "team", 3, 0, 0))
+    snapshot(world, "final", Board("dice", "dice", "mean dice", rows))
+    assert ("Rigi", "performance", Decimal(750)) in won(world)
+    assert "Pilatus" not in {name for name, _, _ in won(world)}
