@@ -87,10 +87,11 @@ def play(rng: np.random.Generator) -> Played:
     """The challenge with people, teams, forum, and the scores of all submissions, as workers leave them."""
     from isocenter.editions import new, render
     from isocenter.evaluation import load_challenge
-    from isocenter.server import clock, importing
-    from isocenter.server.bundle import Bundle
-    from isocenter.server.demo import Stage, shifted
+    from isocenter.server import clock
+    from isocenter.server.hosting.demo import Stage, shifted
     from isocenter.server.models import Membership, Registration, Team, User
+    from isocenter.server.organising import importing
+    from isocenter.server.organising.bundle import Bundle
 
     organiser = User.objects.create_user("organiser@example.org", name="Organiser")
     edition = shifted(new(load_challenge("openkbp2020")), Stage(PHASE, 0.9), clock.now())
@@ -135,8 +136,9 @@ def _talk(found: Played, people: list[User]) -> None:
 def _submissions(found: Played, rng: np.random.Generator) -> None:
     """1750 of them over the phase, every team a little better each time; boards, and those of the past."""
     from isocenter.editions import phase_of
-    from isocenter.server import clock, files, making
+    from isocenter.server import clock, files
     from isocenter.server.models import Evaluation, Notification, Reference, Run, Submission
+    from isocenter.server.work import making
 
     challenge = found.challenge
     reference = Reference.objects.create(
@@ -208,13 +210,13 @@ def _submission(challenge: Challenge, team: Team, number: int, made: Any) -> Sub
 
 
 def _content(challenge: Challenge, table: pl.DataFrame) -> dict[str, Any]:
-    """What an evaluation holds, as `isocenter.server.scoring` writes it."""
+    """What an evaluation holds, as `isocenter.server.work.scoring` writes it."""
     import polars as pl
 
     from isocenter.ranking import table_digest
     from isocenter.server.editions import code_of
-    from isocenter.server.in_force import evaluator_of
-    from isocenter.server.score_tables import rules_of, table_bytes
+    from isocenter.server.work.in_force import evaluator_of
+    from isocenter.server.work.score_tables import rules_of, table_bytes
 
     code = code_of(challenge.version_id, PHASE)
     mean = dict(table.group_by("metric").agg(pl.col("value").mean()).iter_rows())
@@ -306,8 +308,9 @@ def pages(found: Played) -> None:
 
 def boards(found: Played, rng: np.random.Generator) -> None:
     """How long a new submission waits for its board, in a worker that made the last one and in one that just began."""
-    from isocenter.server import clock, making, score_tables
+    from isocenter.server import clock
     from isocenter.server.models import Evaluation, Reference
+    from isocenter.server.work import making, score_tables
 
     times = []
     for number in (1, 2):
@@ -326,7 +329,7 @@ def boards(found: Played, rng: np.random.Generator) -> None:
 
 def claims(found: Played, *, runs: int = 300) -> None:
     """How many pieces of work a worker can claim and finish in a second, if they were nothing."""
-    from isocenter.server import queue
+    from isocenter.server.work import queue
 
     for _ in range(runs):
         queue.enqueue("score", found.challenge)
@@ -343,7 +346,7 @@ def claims(found: Played, *, runs: int = 300) -> None:
 
 def run(home: Path) -> None:
     """Print server times of pages, the time of a board, and claims per second."""
-    from isocenter.server import serving
+    from isocenter.server.hosting import serving
 
     rng = np.random.default_rng(0)
     serving.setup(home / "site")

@@ -21,9 +21,9 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from matrix_world import CSRF, LATER, LICENCE, STATES, VIEWERS, Answer, Browser, Matrix, toml, tree, watched, writes_of
 
 from conftest import CASES
-from isocenter.server.known import key_of
 from isocenter.server.models import AdminLink, Challenge, Registration, Snapshot, Submission, Token, User
 from isocenter.server.pages.challenge.data import licence_hash
+from isocenter.server.telling.known import key_of
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from django.test import Client, override_settings
 from django.urls import reverse
 
 from conftest import CASES, GRID, PEOPLE, Clock, World, mask, zipped
-from isocenter.server import clock, making, queue
+from isocenter.server import clock
 from isocenter.server.editions import code_of, edition_of
 from isocenter.server.models import (
     Access,
@@ -50,6 +50,7 @@ from isocenter.server.models import (
     User,
     Version,
 )
+from isocenter.server.work import making, queue
 from isocenter.volumes import Volume, write
 
 PHASES = ("public", "own", "hidden", "asked", "secret")

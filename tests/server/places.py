@@ -18,7 +18,7 @@ PATIENCE = 600.0
 _CODE = """
 import importlib, json, sys
 from pathlib import Path
-from isocenter.server import serving
+from isocenter.server.hosting import serving
 serving.setup(Path(sys.argv[1]))
 serving.prepare()
 function = getattr(importlib.import_module(sys.argv[2]), sys.argv[3])

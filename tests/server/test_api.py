@@ -14,7 +14,7 @@ from django.test import Client
 
 from conftest import CASES, World, snapshot, zipped
 from isocenter.ranking import Board, BoardRow
-from isocenter.server import files, intake, looking, queue, uploads
+from isocenter.server import files
 from isocenter.server.api.v1 import operations
 from isocenter.server.models import (
     Download,
@@ -30,6 +30,8 @@ from isocenter.server.models import (
 )
 from isocenter.server.pages.challenge.data import licence_hash
 from isocenter.server.policy import Door, Visit
+from isocenter.server.submitting import intake, looking, uploads
+from isocenter.server.work import queue
 
 API = "/api/v1"
 NECK = f"{API}/challenges/neck"

@@ -17,11 +17,13 @@ from typer.testing import CliRunner, Result
 from conftest import CASES, World
 from isocenter.cli import app
 from isocenter.editions import audit, parse
-from isocenter.server import archive, artefacts, boards, decisions, queue
-from isocenter.server.archive_words import Pseudonyms
-from isocenter.server.making import make_boards
+from isocenter.server import boards, decisions
+from isocenter.server.archiving import archive, artefacts
+from isocenter.server.archiving.archive_words import Pseudonyms
 from isocenter.server.models import EquityAnswers, Evaluation, Registration, Role, Token, User, Version
 from isocenter.server.policy import Visit
+from isocenter.server.work import queue
+from isocenter.server.work.making import make_boards
 
 APRIL = datetime(2026, 4, 10, 12, tzinfo=UTC)
 OVER = datetime(2026, 7, 1, 12, tzinfo=UTC)
@@ -30,7 +32,7 @@ OVER = datetime(2026, 7, 1, 12, tzinfo=UTC)
 def played(world: World) -> None:
     """A challenge with results in two phases, a team of the organisers, a void submission, and decisions."""
     from isocenter.ranking import table_digest
-    from isocenter.server.score_tables import table_of
+    from isocenter.server.work.score_tables import table_of
 
     hosts(world)
     team(world, "Ensemble", "benchmark")

@@ -14,11 +14,12 @@ from django.core.exceptions import PermissionDenied
 from conftest import CASES, World
 from isocenter.editions import alias, parse
 from isocenter.papers import FolderError, open_folder
-from isocenter.server import artefacts, queue
-from isocenter.server.edition_folder import listed, write_folder
+from isocenter.server.archiving import artefacts
+from isocenter.server.archiving.edition_folder import listed, write_folder
+from isocenter.server.boards.names_told import Names
 from isocenter.server.models import Artefact, Download, Membership, Registration, Run, SurveyAnswers
-from isocenter.server.names_told import Names
 from isocenter.server.policy import Visit
+from isocenter.server.work import queue
 
 APRIL = datetime(2026, 4, 10, 12, tzinfo=UTC)
 MAY = datetime(2026, 5, 20, 12, tzinfo=UTC)

@@ -21,12 +21,12 @@ from conftest import CASES, T0, World, snapshot
 from isocenter.editions import alias
 from isocenter.metrics import catalogue
 from isocenter.ranking import Board, BoardRow, Component, MeanThenRank, WeightedRanks, WorstPossible
-from isocenter.server.board_files import harmless
-from isocenter.server.board_table import Digits, groups_in_words
+from isocenter.server.boards.board_files import harmless
+from isocenter.server.boards.board_table import Digits, groups_in_words
+from isocenter.server.boards.plots import axis_of, whisker
+from isocenter.server.boards.what_if import reweighted, weights_of
 from isocenter.server.editions import code_of
 from isocenter.server.models import CodeLink, Snapshot, Submission
-from isocenter.server.plots import axis_of, whisker
-from isocenter.server.what_if import reweighted, weights_of
 
 APRIL = datetime(2026, 4, 10, 12, tzinfo=UTC)  # the test phase is open, and hidden
 MAY = datetime(2026, 5, 20, 12, tzinfo=UTC)  # its results are out; the final is open, teams see their own row

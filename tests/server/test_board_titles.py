@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from isocenter.evaluation import load_challenge
-from isocenter.server.board_titles import rule_in_words, titles_of
+from isocenter.server.boards.board_titles import rule_in_words, titles_of
 
 CHALLENGES = ("doserad2026", "hecktor2020", "lung2019", "openkbp2020", "picai2022")
 
@@ -39,7 +39,7 @@ def test_what_is_no_metric_stays_as_it_is() -> None:
 
 
 def test_pages_name_boards_in_words_and_addresses_by_code(world) -> None:
-    from isocenter.server import making
+    from isocenter.server.work import making
 
     one = world.scored("Rigi", "validation")
     making.make_boards(world.challenge, "validation")

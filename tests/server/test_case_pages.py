@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from isocenter.editions import Sight
 from isocenter.scores import Row, frame
-from isocenter.server import measured
 from isocenter.server.models import Evaluation, Reference
+from isocenter.server.submitting import measured
 from isocenter.volumes import Volume, read, write
 
 SIZES = {"CHUV001": 4, "CHUV002": 2, "CHUV003": 3}  # of four slices; the worst is CHUV002
@@ -86,7 +86,7 @@ def test_the_reference_does_not_move_what_a_team_is_shown(world):
         cases=[],
     )
     Evaluation.objects.filter(submission=one).update(reference=reference, digest="2" * 64)
-    from isocenter.server import showing
+    from isocenter.server.submitting import showing
 
     showing._sessions.clear()
     assert [client.get(at(one, file=file)).content for file in ("sight.json", "output.nii.gz")] == before

@@ -13,7 +13,6 @@ from isocenter import editions
 from isocenter.editions import render
 from isocenter.evaluation import load_challenge
 from isocenter.server.decisions import record
-from isocenter.server.known import history, key_of, known_edition, limited
 from isocenter.server.models import (
     Announcement,
     CodeLink,
@@ -25,7 +24,8 @@ from isocenter.server.models import (
 )
 from isocenter.server.pages.challenge.home import steps, task_of
 from isocenter.server.policy import Visit
-from isocenter.server.timeline import countdown, span, timeline
+from isocenter.server.telling.known import history, key_of, known_edition, limited
+from isocenter.server.telling.timeline import countdown, span, timeline
 
 TOML = """\
 challenge = "hecktor2020"

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from isocenter.server.known import key_of
 from isocenter.server.models import Access, Download, LicenceAcceptance, Release, Role, Token, Version
 from isocenter.server.pages.challenge.data import safe_name
+from isocenter.server.telling.known import key_of
 
 CONTENT = bytes(range(256)) * 40
 

@@ -16,7 +16,7 @@ import pytest
 
 from isocenter import editions
 from isocenter.evaluation import load_challenge
-from isocenter.server.demo import STAGES, shifted
+from isocenter.server.hosting.demo import STAGES, shifted
 
 NOW = datetime(2026, 11, 16, 9, 30, tzinfo=UTC)
 

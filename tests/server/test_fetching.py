@@ -9,7 +9,8 @@ import pytest
 from django.core import signing
 from django.test import Client
 
-from isocenter.server import fetching, files
+from isocenter.server import files
+from isocenter.server.hosting import fetching
 
 SALT = "isocenter.internal.files"
 

@@ -72,9 +72,10 @@ def furnish() -> None:
     """A challenge that is open, and somebody with a team who can sign in."""
     from allauth.account.models import EmailAddress
 
-    from isocenter.server import clock, files, importing
-    from isocenter.server.bundle import Bundle
+    from isocenter.server import clock, files
     from isocenter.server.models import Membership, Registration, Team, User
+    from isocenter.server.organising import importing
+    from isocenter.server.organising.bundle import Bundle
 
     now = clock.now().replace(microsecond=0)
     opens, closes = ((now + timedelta(days=days)).isoformat() for days in (-1, 1))

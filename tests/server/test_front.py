@@ -10,7 +10,7 @@ from allauth.account.models import EmailAddress
 from django.db import OperationalError
 from django.test import Client
 
-from isocenter.server import first_admin
+from isocenter.server.hosting import first_admin
 from isocenter.server.models import AdminLink, Challenge, User, Version, Worker
 from isocenter.server.pages import front
 

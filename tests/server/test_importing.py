@@ -13,10 +13,10 @@ import pytest
 
 from conftest import CASES, GRID, TOML, mask
 from isocenter.editions import EditionError
-from isocenter.server import importing
-from isocenter.server.bundle import BundleError, read
 from isocenter.server.models import Challenge, Decision, Reference, Release, Role, Version
-from isocenter.server.versioning import Overtaken, Refused, save
+from isocenter.server.organising import importing
+from isocenter.server.organising.bundle import BundleError, read
+from isocenter.server.organising.versioning import Overtaken, Refused, save
 from isocenter.volumes import Volume, write
 
 ABOUT = "# About this challenge\n\nTumours of the neck, “drawn” by hand.\n"

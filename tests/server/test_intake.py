@@ -19,7 +19,7 @@ from django.db import connection, connections
 from django.http import Http404
 
 from conftest import CASES, World, zipped
-from isocenter.server import files, intake, looking, queue, uploads
+from isocenter.server import files
 from isocenter.server.models import (
     Challenge,
     Decision,
@@ -33,6 +33,8 @@ from isocenter.server.models import (
     Version,
 )
 from isocenter.server.policy import Visit
+from isocenter.server.submitting import intake, looking, uploads
+from isocenter.server.work import queue
 
 DECLARED = """
 [[declarations]]

@@ -83,9 +83,10 @@ def furnish() -> dict[str, Any]:
     from django.test import Client
     from django.urls import reverse
 
-    from isocenter.server import clock, files, importing
-    from isocenter.server.bundle import Bundle
+    from isocenter.server import clock, files
     from isocenter.server.models import Membership, Registration, Team, Token, User
+    from isocenter.server.organising import importing
+    from isocenter.server.organising.bundle import Bundle
 
     now = clock.now().replace(microsecond=0)
     opens, closes = ((now + timedelta(days=days)).isoformat() for days in (-1, 1))
@@ -121,7 +122,7 @@ def found() -> dict[str, Any]:
     from isocenter.server import boards, decisions, files
     from isocenter.server.editions import code_of
     from isocenter.server.models import CaseResult, Challenge, Decision, Evaluation, Grant, Run, Submission
-    from isocenter.server.scoring import table_of
+    from isocenter.server.work.scoring import table_of
 
     challenge = Challenge.objects.get()
     evaluations = Evaluation.objects.select_related("submission__team").order_by("submission__made", "submission__pk")

@@ -36,9 +36,8 @@ from matrix_world import STATES, Answer, Matrix, as_it_was, shared, toml, undone
 from conftest import CASES, zipped
 from isocenter import evaluation
 from isocenter.ranking import table_digest
-from isocenter.server import making, notices, queue, running, score_tables, scoring, showing, versioning
+from isocenter.server import notices
 from isocenter.server.editions import code_of, edition_of
-from isocenter.server.in_force import evaluator_of
 from isocenter.server.models import (
     Access,
     Announcement,
@@ -67,7 +66,11 @@ from isocenter.server.models import (
     User,
     Version,
 )
-from isocenter.server.score_tables import table_bytes, values_of
+from isocenter.server.organising import running, versioning
+from isocenter.server.submitting import showing
+from isocenter.server.work import making, queue, score_tables, scoring
+from isocenter.server.work.in_force import evaluator_of
+from isocenter.server.work.score_tables import table_bytes, values_of
 
 pytestmark = pytest.mark.django_db
 

@@ -9,8 +9,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.core.cache import cache
 from django.test import Client
 
-from isocenter.server import limits
 from isocenter.server.models import Token
+from isocenter.server.submitting import limits
 
 THREE = limits.Limit("three", 3, seconds=60)
 

@@ -20,7 +20,7 @@ from isocenter import evaluation, scores
 from isocenter.cli import app
 from isocenter.doors import counting_scores, with_uncertainty
 from isocenter.ranking import RankThenMean, read_receipt, table_digest
-from isocenter.server import boards, editions, making, queue, score_tables, scoring, voiding
+from isocenter.server import boards, editions
 from isocenter.server.models import (
     Evaluation,
     Reference,
@@ -31,6 +31,7 @@ from isocenter.server.models import (
     Team,
     Version,
 )
+from isocenter.server.work import making, queue, score_tables, scoring, voiding
 
 
 def new_version(world, toml: str) -> None:
@@ -429,7 +430,7 @@ def test_values_are_of_one_submission_alone():
 def test_a_run_of_boards_is_finished(world):
     import threading
 
-    from isocenter.server import working
+    from isocenter.server.work import working
 
     world.scored("Rigi", "validation")
     run = making.refresh(world.challenge, "validation")

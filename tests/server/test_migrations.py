@@ -38,7 +38,7 @@ django.setup()
 from django.db import connection
 from django.db.utils import IntegrityError
 from django.test.utils import setup_databases, teardown_databases
-from isocenter.server import schema
+from isocenter.server.hosting import schema
 from isocenter.server.models import User
 
 def seen():

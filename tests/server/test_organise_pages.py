@@ -9,7 +9,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from isocenter.server import decisions, making, running
+from isocenter.server import decisions
 from isocenter.server.models import (
     Access,
     Artefact,
@@ -30,6 +30,8 @@ from isocenter.server.models import (
     Upload,
     Version,
 )
+from isocenter.server.organising import running
+from isocenter.server.work import making
 
 PLAIN = [
     "organise",
@@ -384,7 +386,7 @@ def test_a_file_that_is_refused_is_called_as_it_was_sent(world):
 
 
 def test_a_file_that_came_in_pieces_before_is_used_once_and_by_who_sent_it(world):
-    from isocenter.server import uploads
+    from isocenter.server.submitting import uploads
 
     content = reference_zip(world).read()
 
@@ -535,7 +537,7 @@ def test_a_submission_is_refunded_voided_and_evaluated_again(world):
 
 
 def test_one_that_waits_is_cancelled_at_no_cost(world):
-    from isocenter.server import queue
+    from isocenter.server.work import queue
 
     one = world.submission("Rigi", "validation")
     queue.enqueue("score", world.challenge, submission=one)

@@ -11,7 +11,8 @@ from board_worlds import team
 from conftest import World, snapshot
 from isocenter.editions import alias, audit
 from isocenter.ranking import Board, BoardRow
-from isocenter.server import decisions, prizes
+from isocenter.server import decisions
+from isocenter.server.boards import prizes
 from isocenter.server.models import Decision
 from isocenter.server.policy import Visit
 

@@ -9,9 +9,9 @@ from board_worlds import made, team, valued
 
 from conftest import CASES, T0, World
 from isocenter.editions import alias
+from isocenter.server.boards.progressing import course, participation, people, per_day
 from isocenter.server.models import Registration, Submission, User
 from isocenter.server.policy import Visit
-from isocenter.server.progressing import course, participation, people, per_day
 
 APRIL = datetime(2026, 4, 10, 12, tzinfo=UTC)
 MAY = datetime(2026, 5, 20, 12, tzinfo=UTC)

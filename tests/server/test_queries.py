@@ -11,7 +11,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from conftest import World
-from isocenter.server import making, queue
 from isocenter.server.models import (
     Announcement,
     Evaluation,
@@ -25,6 +24,7 @@ from isocenter.server.models import (
     User,
     Worker,
 )
+from isocenter.server.work import making, queue
 
 FEW, MANY = 20, 60
 PAGES = {

@@ -19,9 +19,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from isocenter.server import intake, queue, working
 from isocenter.server.models import Run, Submission, Worker
 from isocenter.server.policy import Visit
+from isocenter.server.submitting import intake
+from isocenter.server.work import queue, working
 
 LEASE = timedelta(seconds=30)
 TERMINAL = {"done", "failed", "cancelled"}

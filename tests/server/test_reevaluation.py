@@ -9,9 +9,10 @@ import pytest
 
 from conftest import CASES, GRID, TOML, mask
 from isocenter.editions import audit
-from isocenter.server import boards, case_store, decisions, in_force, making, queue, reevaluation, scoring
+from isocenter.server import boards, decisions
 from isocenter.server.models import CaseResult, Decision, Evaluation, Reference, Run, Submission, Version
-from isocenter.server.reevaluation import Difference, compare, reevaluate
+from isocenter.server.work import case_store, in_force, making, queue, reevaluation, scoring
+from isocenter.server.work.reevaluation import Difference, compare, reevaluate
 from isocenter.volumes import Volume, write
 
 

@@ -10,9 +10,9 @@ from django.urls import reverse
 
 from isocenter.editions import Question, check_answers
 from isocenter.server import people
-from isocenter.server.conflicts import conflicts_of_all
 from isocenter.server.editions import edition_of
 from isocenter.server.models import Membership, Notification, Registration, Role, Version
+from isocenter.server.people.conflicts import conflicts_of_all
 from isocenter.server.policy import Visit
 
 FORM = """

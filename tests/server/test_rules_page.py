@@ -14,11 +14,11 @@ from isocenter import editions
 from isocenter.editions import Edition, Phase
 from isocenter.evaluation import load_challenge
 from isocenter.ranking import RULE_KINDS, pseudo_code, rule_of
-from isocenter.server import wording
-from isocenter.server.board_titles import titles_of
-from isocenter.server.examples import example_of
-from isocenter.server.known import limited
-from isocenter.server.wording import Fold, Grid, rules_of
+from isocenter.server.boards.board_titles import titles_of
+from isocenter.server.telling import wording
+from isocenter.server.telling.examples import example_of
+from isocenter.server.telling.known import limited
+from isocenter.server.telling.wording import Fold, Grid, rules_of
 
 CHALLENGES = ("doserad2026", "hecktor2020", "lung2019", "openkbp2020", "picai2022")
 

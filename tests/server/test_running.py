@@ -12,20 +12,7 @@ from conftest import CASES, T0, TOML
 from isocenter import scores
 from isocenter.editions import EditionError
 from isocenter.scores import Row
-from isocenter.server import (
-    admitting,
-    benchmarks,
-    boards,
-    dryrun,
-    importing,
-    intake,
-    making,
-    readiness,
-    refereeing,
-    running,
-    uploads,
-    versioning,
-)
+from isocenter.server import boards
 from isocenter.server.editions import code_of
 from isocenter.server.models import (
     Access,
@@ -44,8 +31,20 @@ from isocenter.server.models import (
     Team,
     Upload,
 )
+from isocenter.server.organising import (
+    admitting,
+    benchmarks,
+    dryrun,
+    importing,
+    readiness,
+    refereeing,
+    running,
+    versioning,
+)
+from isocenter.server.organising.versioning import Refused, save
 from isocenter.server.policy import Visit
-from isocenter.server.versioning import Refused, save
+from isocenter.server.submitting import intake, uploads
+from isocenter.server.work import making
 
 RESULTS = "results = 2026-04-01T00:00:00Z"
 

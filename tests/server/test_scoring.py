@@ -18,10 +18,12 @@ import pytest
 
 from isocenter import evaluation, scores
 from isocenter.ranking import table_digest
-from isocenter.server import case_store, children, clock, editions, intake, queue, reasons, scoring, working
-from isocenter.server.children import Children, Limits
+from isocenter.server import clock, editions
 from isocenter.server.models import CaseResult, Evaluation, Notification, Reference, Run, Submission
 from isocenter.server.policy import Visit
+from isocenter.server.submitting import intake
+from isocenter.server.work import case_store, children, queue, reasons, scoring, working
+from isocenter.server.work.children import Children, Limits
 from isocenter.volumes import Volume, write
 
 CASES = ("CHUV001", "CHUV002", "CHUV003")
@@ -179,8 +181,8 @@ def test_the_team_hears_that_it_was_scored_and_no_number(world):
 
 
 def test_one_that_is_refused_says_why_and_costs_nothing(world):
-    from isocenter.server import intake
     from isocenter.server.policy import Visit
+    from isocenter.server.submitting import intake
 
     one = world.submission("Rigi", "validation")
     (world.data / one.file).write_bytes(b"this is no zip")
@@ -227,8 +229,8 @@ def test_missing_and_unusable_cases_are_scored_by_the_policy_of_the_challenge(wo
 
 
 def test_a_bad_reference_is_the_organisers_fault(world):
-    from isocenter.server import intake
     from isocenter.server.policy import Visit
+    from isocenter.server.submitting import intake
 
     (world.data / world.references["validation"].folder / "CHUV002.nii.gz").write_bytes(b"spoilt")
     one = world.submission("Rigi", "validation")

@@ -10,7 +10,7 @@ from django.conf import settings as site
 from django.test import Client
 from waitress.proxy_headers import proxy_headers_middleware
 
-from isocenter.server import serving
+from isocenter.server.hosting import serving
 from isocenter.server.security import POLICY
 
 

@@ -15,8 +15,8 @@ from browser import Browser, opened
 from django.core.cache import cache
 
 from conftest import CASES
-from isocenter.server import making
 from isocenter.server.models import Announcement, Notification, Post, Topic
+from isocenter.server.work import making
 
 pytestmark = [pytest.mark.slow, pytest.mark.django_db(transaction=True)]
 

@@ -20,7 +20,7 @@ from urllib.request import HTTPCookieProcessor, OpenerDirector, build_opener
 
 import pytest
 
-from isocenter.server import crew, serving
+from isocenter.server.hosting import crew, serving
 
 pytestmark = pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked up in /proc")
 PATIENCE = 120.0

@@ -11,7 +11,7 @@ import pytest
 
 from isocenter.editions import Edition, Viewer, sight
 from isocenter.server.api.v1 import operations
-from isocenter.server.reasons import REASONS
+from isocenter.server.work.reasons import REASONS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

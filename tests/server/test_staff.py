@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 from django.core.mail import EmailMessage
 
-from isocenter.server import checks
+from isocenter.server.hosting import checks
 from isocenter.server.mail import Kept
 from isocenter.server.models import Mail, Reference, Run, SiteDecision, User, Worker
-from isocenter.server.reasons import REASONS
+from isocenter.server.work.reasons import REASONS
 
 PAGES = ("/staff/", "/staff/users/", "/staff/users/1/", "/staff/mails/", "/staff/challenges/")
 

@@ -11,8 +11,7 @@ import polars as pl
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from isocenter.server import boards, queue
-from isocenter.server.attempts import in_words
+from isocenter.server import boards
 from isocenter.server.editions import code_of
 from isocenter.server.models import (
     Download,
@@ -26,7 +25,9 @@ from isocenter.server.models import (
     Upload,
     Version,
 )
-from isocenter.server.score_tables import table_of, values_of
+from isocenter.server.submitting.attempts import in_words
+from isocenter.server.work import queue
+from isocenter.server.work.score_tables import table_of, values_of
 
 UNEVEN = {"CHUV001": 4, "CHUV002": 2, "CHUV003": 3}  # Dice 1, 2/3 and 6/7; mean 0.8413
 DIGITS = ("0.8413", "8413", "0.84", "0.6667", "0.8571")

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from isocenter.server.models import SurveyAnswers, Version
-from isocenter.server.voiding import void_reasons_of
+from isocenter.server.work.voiding import void_reasons_of
 
 FORM = """
 [[survey]]

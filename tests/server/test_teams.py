@@ -10,7 +10,7 @@ from django.core import mail
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from isocenter.server import files, names, teams
+from isocenter.server import files
 from isocenter.server.models import (
     Access,
     CodeLink,
@@ -24,6 +24,7 @@ from isocenter.server.models import (
     User,
     Version,
 )
+from isocenter.server.people import names, teams
 from isocenter.server.policy import Visit
 
 HOSTILE = ("\u202eigiR", "Ri\u200bgi", "x" * 10_000, "\u202e", " ", "!!!", "a\x00b", "\u2066Rigi\u2069")
@@ -374,7 +375,7 @@ def test_a_request_can_be_changed_until_it_is_decided_and_leaves_no_file_behind(
 def test_documents_are_pdf_and_not_huge(world, monkeypatch):
     request_phase(world)
     assert "not a PDF" in asks(world, document=b"MZ an exe").content.decode()
-    monkeypatch.setattr("isocenter.server.forms.MOST_DOCUMENT", 10)
+    monkeypatch.setattr("isocenter.server.people.forms.MOST_DOCUMENT", 10)
     assert "at most" in asks(world).content.decode()
     assert "this field is required" in asks(world, text="", document=None).content.decode().lower()
     assert not Access.objects.exists()

@@ -14,8 +14,9 @@ from browser import opened
 from django.core.cache import cache
 
 from conftest import CASES, zipped
-from isocenter.server import files, tus, uploads
+from isocenter.server import files
 from isocenter.server.models import Submission, Upload
+from isocenter.server.submitting import tus, uploads
 
 MB = 1 << 20
 PAGE = "/c/neck/submit/validation/"

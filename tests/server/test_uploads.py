@@ -17,8 +17,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.http import Http404
 from django.test import Client
 
-from isocenter.server import files, limits, uploads
+from isocenter.server import files
 from isocenter.server.models import Submission, Token, Upload
+from isocenter.server.submitting import limits, uploads
 
 TUS = {"Tus-Resumable": "1.0.0"}
 PIECE = "application/offset+octet-stream"

@@ -19,8 +19,10 @@ import pytest
 from django.db import connection
 
 from conftest import GRID, mask
-from isocenter.server import making, people, queue, running, working
+from isocenter.server import people
 from isocenter.server.models import CaseResult, Evaluation, Run, Snapshot, Submission, Worker
+from isocenter.server.organising import running
+from isocenter.server.work import making, queue, working
 from isocenter.volumes import Volume, write
 
 MANY = tuple(f"CHUV{number:03d}" for number in range(1, 13))
@@ -55,7 +57,8 @@ def main():
     import django
     django.setup()
     import slow_challenge
-    from isocenter.server import editions, working
+    from isocenter.server import editions
+    from isocenter.server.work import working
     editions.load_challenge = lambda name: slow_challenge.challenge
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
@@ -72,7 +75,7 @@ def main():
     import django
     django.setup()
     from datetime import timedelta
-    from isocenter.server import queue
+    from isocenter.server.work import queue
     print("ready", flush=True)
     sys.stdin.readline()
     start, mine = time.monotonic(), []
@@ -330,7 +333,7 @@ def test_a_chore_that_fails_keeps_nobody_from_working(world, monkeypatch, caplog
 
 
 def test_reports_and_archives_are_made_by_their_own_part(world, monkeypatch):
-    from isocenter.server import artefacts
+    from isocenter.server.archiving import artefacts
 
     made = []
     monkeypatch.setattr(artefacts, "make", lambda run: made.append(run.kind))
@@ -342,7 +345,7 @@ def test_reports_and_archives_are_made_by_their_own_part(world, monkeypatch):
 
 
 def test_a_report_that_breaks_fails_and_says_why_to_organisers(world, monkeypatch):
-    from isocenter.server import artefacts
+    from isocenter.server.archiving import artefacts
 
     def broken(run):
         raise KeyError("no such phase")

@@ -109,14 +109,14 @@ def _serve(folder: Path, *, seed: int, port: int) -> None:
     from isocenter.cli._site import site
 
     with site():
-        from isocenter.server import serving
+        from isocenter.server.hosting import serving
 
         data = folder / "site"
         shutil.rmtree(data, ignore_errors=True)
         with serving.listen("127.0.0.1", port):  # a port that is taken is told before anything is made
             serving.setup(data)
             serving.prepare()
-            from isocenter.server import demo as site_demo
+            from isocenter.server.hosting import demo as site_demo
 
             with progress() as start:
                 accounts = site_demo.build(folder, seed=seed, move=start("site: scoring"))

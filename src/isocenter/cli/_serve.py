@@ -34,7 +34,7 @@ def serve(
     Example: isocenter serve --data /srv/challenges
     """
     with site():
-        from isocenter.server import serving
+        from isocenter.server.hosting import serving
 
         count = serving.default_workers() if workers is None else workers
         serving.serve(data, host=host, port=port, workers=count, lease=lease, say=typer.echo)

@@ -39,6 +39,6 @@ def worker(
     Example: isocenter worker --data /srv/challenges
     """
     with site():
-        from isocenter.server import serving
+        from isocenter.server.hosting import serving
 
         serving.work(data, queues=queue or (), once=once, lease=lease, site=at, say=typer.echo)

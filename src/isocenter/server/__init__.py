@@ -7,6 +7,9 @@
                                         ▲
                                       clock
 
+Its rooms: `pages` and `api` are what is asked for; `policy` decides who may; `people`, `submitting`, `work`, `boards`,
+`organising`, `archiving` do it; `telling` puts a challenge into words; `hosting` starts and keeps the whole.
+
 What a challenge is says its `challenge.toml`, which the site keeps in versions; what people do is in the database; what
 they send is in the folder of data. Nothing below this room knows of it: the library scores without Django.
 

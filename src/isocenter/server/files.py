@@ -26,7 +26,7 @@ def at(name: str) -> Path:
     """
     path = place(name)
     if settings.SITE and not path.exists():
-        from isocenter.server import fetching
+        from isocenter.server.hosting import fetching
 
         fetching.fetch(name, path)
     return path

@@ -127,8 +127,8 @@ ACCOUNT_RATE_LIMITS = {  # per address of the network, behind which may be a who
     "reset_password": "60/h/ip,5/h/key",
     "confirm_email": "1/m/key",
 }
-ACCOUNT_FORMS = {"signup": "isocenter.server.forms.SignupForm"}
-ACCOUNT_ADAPTER = "isocenter.server.accounts.Adapter"
+ACCOUNT_FORMS = {"signup": "isocenter.server.people.forms.SignupForm"}
+ACCOUNT_ADAPTER = "isocenter.server.people.accounts.Adapter"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
 MFA_TOTP_ISSUER = "isocenter"
 REQUIRE_MFA = yes_or_no("ISOCENTER_REQUIRE_MFA", default=PUBLIC)

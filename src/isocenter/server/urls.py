@@ -2,8 +2,10 @@
 
 from django.urls import include, path
 
-from isocenter.server import api, fetching, tus
+from isocenter.server import api
+from isocenter.server.hosting import fetching
 from isocenter.server.pages import boards, challenge, community, front, organise, people, staff, submissions
+from isocenter.server.submitting import tus
 
 urlpatterns = [
     path("", include(front)),

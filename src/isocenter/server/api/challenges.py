@@ -11,13 +11,14 @@ from django.urls import reverse
 from ninja import Query, Router
 
 from isocenter import editions
-from isocenter.server import board_history, clock
+from isocenter.server import clock
 from isocenter.server.api import shapes
 from isocenter.server.api.doors import behind
+from isocenter.server.boards import board_history
 from isocenter.server.editions import code_of
-from isocenter.server.known import key_of
 from isocenter.server.models import Challenge, LicenceAcceptance, Release, Role, Snapshot
 from isocenter.server.policy import Door, Somebody, Visit
+from isocenter.server.telling.known import key_of
 
 router = Router(tags=["Challenges"])
 
@@ -100,8 +101,8 @@ def _question(question: editions.Question) -> dict[str, Any]:
 def rules(_: HttpRequest, visit: Visit) -> list[dict[str, Any]]:
     """The rules and metrics in words."""
     from isocenter.evaluation import load_challenge
-    from isocenter.server.known import known_edition
-    from isocenter.server.wording import rules_of
+    from isocenter.server.telling.known import known_edition
+    from isocenter.server.telling.wording import rules_of
 
     code = editions.apply(visit.edition, load_challenge(visit.edition.challenge))
     return [
@@ -141,8 +142,8 @@ def _boards(visit: Visit, phase: str) -> list[str]:
 @behind(Door.CHALLENGE)
 def board(_: HttpRequest, visit: Visit, phase: str, board: str, version: str = "") -> HttpResponse:
     """A board, as far as it may be seen: the same file as on its page. With `version`, as it was then."""
-    from isocenter.server.board_files import as_json
-    from isocenter.server.board_table import board_table
+    from isocenter.server.boards.board_files import as_json
+    from isocenter.server.boards.board_table import board_table
 
     snapshot = _snapshot(visit, visit.phase(phase).name, board, version)
     text = as_json(board_table(visit, snapshot), challenge=visit.challenge.slug, phase=phase)

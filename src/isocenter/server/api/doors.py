@@ -20,8 +20,8 @@ from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
-from isocenter.server import bearer, limits
 from isocenter.server.policy import Door, Somebody, refuse, visit_to
+from isocenter.server.submitting import bearer, limits
 
 Operation = Callable[..., Any]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
-from isocenter.server import limits
 from isocenter.server.api.v1 import Listed, failure, operations
 from isocenter.server.policy import Door, door
+from isocenter.server.submitting import limits
 
 _FOR = {
     Door.ANYBODY: "everybody",

@@ -10,12 +10,13 @@ from django.db.models import Count, Min, Q
 from django.http import Http404, HttpRequest
 from ninja import Router
 
-from isocenter.server import clock, intake
+from isocenter.server import clock
 from isocenter.server.api import shapes
 from isocenter.server.api.challenges import known_challenges
 from isocenter.server.api.doors import behind
 from isocenter.server.models import Membership, Registration, Role, Run, Worker
 from isocenter.server.policy import Door, Visit
+from isocenter.server.submitting import intake
 
 router = Router(tags=["People"])
 

@@ -11,14 +11,15 @@ from django.http import Http404, HttpRequest
 from django.urls import reverse
 from ninja import Query, Router, Status
 
-from isocenter.server import intake, measured, queue, uploads
 from isocenter.server.api import shapes
 from isocenter.server.api.doors import behind
 from isocenter.server.api.people import quota_of
 from isocenter.server.models import Run, Submission, Upload
-from isocenter.server.outlook import outlooks
 from isocenter.server.policy import Door, Visit
-from isocenter.server.reasons import REASONS
+from isocenter.server.submitting import intake, measured, uploads
+from isocenter.server.work import queue
+from isocenter.server.work.outlook import outlooks
+from isocenter.server.work.reasons import REASONS
 
 router = Router(tags=["Submissions"])
 
@@ -191,7 +192,7 @@ def _reason(code: str) -> dict[str, str] | None:
 
 
 def _detail(request: HttpRequest, visit: Visit, one: Submission) -> dict[str, Any]:
-    from isocenter.server.attempts import line
+    from isocenter.server.submitting.attempts import line
 
     shown = line(visit, one)
     return _short(request, visit, [one])[0] | {

@@ -14,11 +14,11 @@ from ninja.errors import HttpError, ValidationError
 
 from isocenter.server.api import challenges, people, submissions
 from isocenter.server.api.doors import behind
-from isocenter.server.bearer import UnknownCaller
-from isocenter.server.intake import Refused
-from isocenter.server.limits import TooMany
 from isocenter.server.policy import Door
-from isocenter.server.uploads import UploadRefused
+from isocenter.server.submitting.bearer import UnknownCaller
+from isocenter.server.submitting.intake import Refused
+from isocenter.server.submitting.limits import TooMany
+from isocenter.server.submitting.uploads import UploadRefused
 
 _log = logging.getLogger("isocenter.api")
 

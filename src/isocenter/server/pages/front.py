@@ -17,8 +17,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 import isocenter
-from isocenter.server import checks, clock, first_admin
+from isocenter.server import clock
 from isocenter.server.api.challenges import known_challenges
+from isocenter.server.hosting import checks, first_admin
 from isocenter.server.models import User
 from isocenter.server.policy import Door, Somebody, Visit, door
 

@@ -16,7 +16,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import path
 from django.views.decorators.http import require_POST, require_safe
 
-from isocenter.server import checks, clock
+from isocenter.server import clock
+from isocenter.server.hosting import checks
 from isocenter.server.models import (
     Challenge,
     Mail,
@@ -61,7 +62,7 @@ def _counted(runs: Any, *by: str) -> list[dict[str, Any]]:
 
 def _failed() -> list[dict[str, Any]]:
     """What failed how often, by kind of work and reason, as people call it."""
-    from isocenter.server.reasons import REASONS
+    from isocenter.server.work.reasons import REASONS
 
     rows = _counted(Run.objects.filter(state=Run.State.FAILED), "kind", "reason")[:20]
     for row in rows:

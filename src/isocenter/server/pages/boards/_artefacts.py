@@ -12,7 +12,8 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from isocenter.server import artefacts, files
+from isocenter.server import files
+from isocenter.server.archiving import artefacts
 from isocenter.server.models import Artefact, Download
 from isocenter.server.policy import Door, Visit, door
 

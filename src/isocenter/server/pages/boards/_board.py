@@ -11,18 +11,18 @@ from django.shortcuts import redirect
 
 from isocenter.editions import Phase
 from isocenter.ranking import BoardRow
-from isocenter.server import prizes
-from isocenter.server.board_history import by_digest, history, newest, thinned
-from isocenter.server.board_receipts import receipt_of
-from isocenter.server.board_table import BoardTable, board_table, chosen_columns, label
-from isocenter.server.board_titles import rule_in_words
+from isocenter.server.boards import prizes
+from isocenter.server.boards.board_history import by_digest, history, newest, thinned
+from isocenter.server.boards.board_receipts import receipt_of
+from isocenter.server.boards.board_table import BoardTable, board_table, chosen_columns, label
+from isocenter.server.boards.board_titles import rule_in_words
+from isocenter.server.boards.progressing import main_board
+from isocenter.server.boards.what_if import reweighted, weights_of
 from isocenter.server.editions import code_of
 from isocenter.server.models import Snapshot, Team
 from isocenter.server.pages.boards._conditional import page
 from isocenter.server.pages.boards._words import board_names, outlook
 from isocenter.server.policy import Door, Visit, door
-from isocenter.server.progressing import main_board
-from isocenter.server.what_if import reweighted, weights_of
 
 _WEIGHT = "weight:"
 

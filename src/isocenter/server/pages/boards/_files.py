@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 
-from isocenter.server import board_files
-from isocenter.server.board_history import by_digest, newest, sees
-from isocenter.server.board_receipts import receipt_of
-from isocenter.server.board_table import board_table
+from isocenter.server.boards import board_files
+from isocenter.server.boards.board_history import by_digest, newest, sees
+from isocenter.server.boards.board_receipts import receipt_of
+from isocenter.server.boards.board_table import board_table
 from isocenter.server.models import Snapshot
 from isocenter.server.pages.boards._conditional import file
 from isocenter.server.pages.boards._words import board_names

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
 
-from isocenter.server import artefacts
+from isocenter.server.archiving import artefacts
+from isocenter.server.boards.progressing import Participation, participation
 from isocenter.server.pages.boards._conditional import page
 from isocenter.server.pages.boards._words import Named, Outlook, board_names, outlook
 from isocenter.server.policy import Door, Visit, door
-from isocenter.server.progressing import Participation, participation
 
 
 @dataclass(frozen=True, slots=True)

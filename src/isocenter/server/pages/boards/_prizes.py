@@ -7,9 +7,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
-from isocenter.server import prizes
+from isocenter.server.boards import prizes
+from isocenter.server.boards.progressing import main_board
 from isocenter.server.policy import Door, Visit, door
-from isocenter.server.progressing import main_board
 
 
 @require_POST

@@ -7,12 +7,12 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 
 from isocenter.editions import Phase
-from isocenter.server import plots
-from isocenter.server.board_table import label
+from isocenter.server.boards import plots
+from isocenter.server.boards.board_table import label
+from isocenter.server.boards.progressing import Course, course, lead_steps, participation, people, per_day
 from isocenter.server.pages.boards._conditional import page
 from isocenter.server.pages.boards._words import board_names, outlook
 from isocenter.server.policy import Door, Visit, door
-from isocenter.server.progressing import Course, course, lead_steps, participation, people, per_day
 
 _MOST_CHANGES = 40
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
-from isocenter.server.board_titles import rule_in_words, titles_of
+from isocenter.server.boards.board_titles import rule_in_words, titles_of
 from isocenter.server.editions import code_of
 
 if TYPE_CHECKING:

@@ -20,12 +20,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from isocenter.editions import Phase
 from isocenter.server import files
-from isocenter.server.bearer import UnknownCaller, caller
-from isocenter.server.known import key_of
 from isocenter.server.models import Download, LicenceAcceptance, Release, Role
 from isocenter.server.policy import Door, Visit, door, refuse
-from isocenter.server.ranges import send
-from isocenter.server.wording import sentence
+from isocenter.server.submitting.bearer import UnknownCaller, caller
+from isocenter.server.telling.known import key_of
+from isocenter.server.telling.ranges import send
+from isocenter.server.telling.wording import sentence
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from django.shortcuts import render
 
 from isocenter.editions import apply, parse
 from isocenter.evaluation import load_challenge
-from isocenter.server.bundle import Page
-from isocenter.server.known import history, known_edition, limited
+from isocenter.server.organising.bundle import Page
 from isocenter.server.policy import Door, Visit, door
-from isocenter.server.timeline import is_unannounced
-from isocenter.server.wording import Section, block_of, rules_of
+from isocenter.server.telling.known import history, known_edition, limited
+from isocenter.server.telling.timeline import is_unannounced
+from isocenter.server.telling.wording import Section, block_of, rules_of
 
 
 @door(Door.CHALLENGE)

@@ -13,17 +13,17 @@ from django.urls import reverse
 
 from isocenter.editions import Edition, missing
 from isocenter.metrics import catalogue
-from isocenter.server.board_titles import titles_of
+from isocenter.server.boards.board_titles import titles_of
 from isocenter.server.editions import code_of
-from isocenter.server.known import known_edition
 from isocenter.server.models import Download, Registration, SurveyAnswers
 from isocenter.server.pages.challenge.data import releases_of
 from isocenter.server.pages.challenge.documents import pages_of
 from isocenter.server.pages.community.code import links_of
 from isocenter.server.pages.community.news import news_of
 from isocenter.server.policy import Door, Visit, door
-from isocenter.server.timeline import countdown, timeline
-from isocenter.server.wording import quota_words, sentence
+from isocenter.server.telling.known import known_edition
+from isocenter.server.telling.timeline import countdown, timeline
+from isocenter.server.telling.wording import quota_words, sentence
 
 _NEWS = 3
 

@@ -12,9 +12,9 @@ from django.urls import reverse
 
 from isocenter.editions import Viewer, sight
 from isocenter.server import decisions, notices
-from isocenter.server.known import key_of
 from isocenter.server.models import Announcement, Membership, Registration, User
 from isocenter.server.policy import Door, Visit, door
+from isocenter.server.telling.known import key_of
 
 _TITLE = 200
 _TEXT = 20_000

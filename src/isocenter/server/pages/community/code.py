@@ -10,10 +10,10 @@ from django.core.validators import URLValidator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
-from isocenter.server import asking
 from isocenter.server.models import CodeLink
+from isocenter.server.people import asking
+from isocenter.server.people.teams import NotPossible
 from isocenter.server.policy import Door, Visit, door
-from isocenter.server.teams import NotPossible
 
 _MOST = 300
 _address = URLValidator(schemes=["http", "https"])

@@ -14,9 +14,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
-from isocenter.server import clock, limits, notices
+from isocenter.server import clock, notices
 from isocenter.server.models import Post, Role, Subscription, Topic, User
 from isocenter.server.policy import Door, Visit, door
+from isocenter.server.submitting import limits
 
 _TITLE = 200
 _TEXT = 20_000

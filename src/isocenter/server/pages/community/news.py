@@ -8,10 +8,10 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.feedgenerator import Atom1Feed
 
-from isocenter.server.known import key_of
 from isocenter.server.markdown import rendered
 from isocenter.server.models import Announcement, Registration
 from isocenter.server.policy import Door, Visit, door
+from isocenter.server.telling.known import key_of
 
 _IN_FEED = 30
 

@@ -16,10 +16,10 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from isocenter.server.bundle import BundleError
 from isocenter.server.models import Challenge, Upload
+from isocenter.server.organising.bundle import BundleError
+from isocenter.server.organising.versioning import Refused
 from isocenter.server.policy import Visit
-from isocenter.server.versioning import Refused
 from isocenter.submissions import as_cell
 
 _PER_PAGE = 50
@@ -39,7 +39,7 @@ def back(visit: Visit, name: str, *args: object) -> HttpResponse:
 @contextmanager
 def attempt(request: HttpRequest) -> Iterator[None]:
     """Something that may be refused; then the page says why."""
-    from isocenter.server.uploads import UploadRefused
+    from isocenter.server.submitting.uploads import UploadRefused
 
     try:
         yield
@@ -78,7 +78,7 @@ def whole_number(request: HttpRequest, field: str) -> int:
 
 def sent_file(request: HttpRequest, challenge: Challenge | None, purpose: str, phase: str = "") -> Upload:
     """The file of a form: sent with it (`file`), or in pieces before (`upload`, see upload.js)."""
-    from isocenter.server import uploads
+    from isocenter.server.submitting import uploads
 
     if file := request.FILES.get("file"):
         return uploads.of_form(request.user, file, challenge=challenge, phase=phase, purpose=purpose)
@@ -97,7 +97,7 @@ def sent_file(request: HttpRequest, challenge: Challenge | None, purpose: str, p
 @contextmanager
 def under_its_name(upload: Upload) -> Iterator[Path]:
     """A file that was sent, and is gone afterwards; what is refused of it is said of the name that its owner knows."""
-    from isocenter.server import uploads
+    from isocenter.server.submitting import uploads
 
     path = uploads.path_of(upload)
     try:

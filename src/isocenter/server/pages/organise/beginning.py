@@ -8,12 +8,12 @@ from django.shortcuts import redirect, render
 
 from isocenter.editions import EditionError
 from isocenter.evaluation import UnknownChallengeError, challenge_names, load_challenge
-from isocenter.server import importing
-from isocenter.server.bundle import BundleError
 from isocenter.server.models import Challenge, Upload
+from isocenter.server.organising import importing
+from isocenter.server.organising.bundle import BundleError
+from isocenter.server.organising.versioning import Refused
 from isocenter.server.pages.organise.acting import sent_file, under_its_name
 from isocenter.server.policy import Door, door
-from isocenter.server.versioning import Refused
 
 
 @door(Door.STAFF)
@@ -37,7 +37,7 @@ def new_challenge(request: HttpRequest) -> HttpResponse:
 
 
 def _made(request: HttpRequest) -> Challenge:
-    from isocenter.server import uploads
+    from isocenter.server.submitting import uploads
 
     slug = request.POST.get("slug", "").strip()
     if request.POST.get("from") != "folder":

@@ -11,8 +11,9 @@ from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from isocenter.editions import EditionError
-from isocenter.server import importing, versioning
 from isocenter.server.models import Upload, Version
+from isocenter.server.organising import importing, versioning
+from isocenter.server.organising.versioning import Overtaken, Refused
 from isocenter.server.pages.organise.acting import (
     attempt,
     back,
@@ -23,7 +24,6 @@ from isocenter.server.pages.organise.acting import (
     whole_number,
 )
 from isocenter.server.policy import Door, Visit, door
-from isocenter.server.versioning import Overtaken, Refused
 
 
 @door(Door.ORGANISER)

@@ -10,13 +10,14 @@ from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.views.decorators.http import require_POST
 
-from isocenter.server import decisions, importing, readiness
+from isocenter.server import decisions
 from isocenter.server.editions import code_of
 from isocenter.server.models import Evaluation, Reference, Release, Submission, Upload
+from isocenter.server.organising import importing, readiness
+from isocenter.server.organising.refereeing import reasoned
+from isocenter.server.organising.versioning import Refused
 from isocenter.server.pages.organise.acting import attempt, back, page, sent_file, text_of, under_its_name
 from isocenter.server.policy import Door, Visit, door
-from isocenter.server.refereeing import reasoned
-from isocenter.server.versioning import Refused
 
 
 @door(Door.ORGANISER)

@@ -9,11 +9,11 @@ from typing import Any
 from django.db.models import Count, Sum
 from django.http import HttpRequest, HttpResponse
 
-from isocenter.server import readiness
 from isocenter.server.models import Access, Grant, Registration, Run, Submission, Team, Worker
+from isocenter.server.organising import readiness
 from isocenter.server.pages.organise.acting import page
 from isocenter.server.policy import Door, Visit, door
-from isocenter.server.reasons import REASONS
+from isocenter.server.work.reasons import REASONS
 
 _ALIVE = timedelta(minutes=2)
 

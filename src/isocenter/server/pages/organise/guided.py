@@ -10,12 +10,12 @@ from django.forms import Form, formset_factory
 from django.http import HttpRequest, HttpResponse
 
 from isocenter.editions import Edition, EditionError, Prize, render
-from isocenter.server import versioning
+from isocenter.server.organising import versioning
+from isocenter.server.organising.running import with_phase
+from isocenter.server.organising.versioning import Refused
 from isocenter.server.pages.organise.acting import back, page
 from isocenter.server.pages.organise.fields import Noted, PhaseForm, PoliciesForm, PrizeForm
 from isocenter.server.policy import Door, Visit, door
-from isocenter.server.running import with_phase
-from isocenter.server.versioning import Refused
 
 
 @door(Door.ORGANISER)

@@ -10,10 +10,11 @@ from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
-from isocenter.server import admitting, conflicts
-from isocenter.server import equity as tallies_of
 from isocenter.server.models import Membership, Registration, Role
+from isocenter.server.organising import admitting
 from isocenter.server.pages.organise.acting import act, attempt, back, csv_file, page, paged
+from isocenter.server.people import conflicts
+from isocenter.server.people import equity as tallies_of
 from isocenter.server.policy import Door, Visit, door
 
 

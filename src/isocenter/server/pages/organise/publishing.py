@@ -8,12 +8,13 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404
 
 from isocenter.editions import Phase
-from isocenter.server import prizes, running
+from isocenter.server.boards import prizes
 from isocenter.server.models import Artefact, CodeLink, Decision, Registration, Run
+from isocenter.server.organising import running
+from isocenter.server.organising.refereeing import reasoned
+from isocenter.server.organising.versioning import Refused
 from isocenter.server.pages.organise.acting import act, back, page, whole_number
 from isocenter.server.policy import Door, Visit, door
-from isocenter.server.refereeing import reasoned
-from isocenter.server.versioning import Refused
 
 _OPTIONS = {
     Artefact.Kind.REPORT: {"pictures", "all_names"},
@@ -27,7 +28,7 @@ def publishing(request: HttpRequest, visit: Visit) -> HttpResponse:
     if request.method == "POST":
         _do(request, visit)
         return back(visit, "organise_publishing")
-    from isocenter.server.artefacts import note_of
+    from isocenter.server.archiving.artefacts import note_of
 
     challenge = visit.challenge
     titles = {phase.name: phase.title for phase in visit.edition.phases}
@@ -108,7 +109,7 @@ def _bonus(visit: Visit, phase: str, post: QueryDict, reason: str) -> bool:
 
 def _order(visit: Visit, kind: str, post: QueryDict) -> bool:
     """Have a report or an archive made, with what was ticked."""
-    from isocenter.server import artefacts
+    from isocenter.server.archiving import artefacts
 
     phase = visit.phase(post["phase"]).name if post.get("phase") else ""
     ticked = _OPTIONS[kind] & set(post)

@@ -6,10 +6,10 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_POST
 
 from isocenter.metrics import catalogue
-from isocenter.server import readiness, running
-from isocenter.server.board_titles import rule_in_words, titles_of
+from isocenter.server.boards.board_titles import rule_in_words, titles_of
 from isocenter.server.editions import code_of
-from isocenter.server.moments import anywhere, in_utc, on_its_clock
+from isocenter.server.organising import readiness, running
+from isocenter.server.organising.moments import anywhere, in_utc, on_its_clock
 from isocenter.server.pages.organise.acting import act, back, page
 from isocenter.server.policy import Door, Visit, door
 
@@ -53,7 +53,7 @@ def setup(request: HttpRequest, visit: Visit) -> HttpResponse:
 @door(Door.ORGANISER)
 def dry_run(request: HttpRequest, visit: Visit) -> HttpResponse:
     """The boards as synthetic teams would stand on them."""
-    from isocenter.server.dryrun import dry_run as run
+    from isocenter.server.organising.dryrun import dry_run as run
 
     edition = visit.edition
     phase = visit.phase(request.GET.get("phase") or edition.last_phase.name)

@@ -10,14 +10,16 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_POST
 
-from isocenter.server import benchmarks, intake, reevaluation, refereeing
-from isocenter.server.measured import board_scores, code_for
 from isocenter.server.models import Evaluation, Run, Submission, Team, Upload
+from isocenter.server.organising import benchmarks, refereeing
+from isocenter.server.organising.refereeing import reasoned
+from isocenter.server.organising.versioning import Refused
 from isocenter.server.pages.organise.acting import act, attempt, back, page, paged, sent_file
 from isocenter.server.policy import Door, Visit, door
-from isocenter.server.reasons import REASONS
-from isocenter.server.refereeing import reasoned
-from isocenter.server.versioning import Refused
+from isocenter.server.submitting import intake
+from isocenter.server.submitting.measured import board_scores, code_for
+from isocenter.server.work import reevaluation
+from isocenter.server.work.reasons import REASONS
 
 
 @door(Door.ORGANISER)
@@ -50,7 +52,7 @@ def submissions(request: HttpRequest, visit: Visit) -> HttpResponse:
 @door(Door.ORGANISER)
 def submission(request: HttpRequest, visit: Visit, pk: uuid.UUID) -> HttpResponse:
     """One, with its runs and evaluations, and everything that can be decided on it."""
-    from isocenter.server.voiding import void_reasons_of
+    from isocenter.server.work.voiding import void_reasons_of
 
     one = get_object_or_404(visit.submissions(), pk=pk)
     if request.method == "POST":

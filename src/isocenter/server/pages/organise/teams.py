@@ -9,13 +9,14 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET
 
-from isocenter.server import files, refereeing
-from isocenter.server.conflicts import conflicts_of, conflicts_of_all
+from isocenter.server import files
 from isocenter.server.models import Access, Download, Membership, SurveyAnswers, Team
+from isocenter.server.organising import refereeing
+from isocenter.server.organising.versioning import Refused
 from isocenter.server.pages.organise.acting import act, back, page, paged, whole_number
 from isocenter.server.pages.organise.participants import in_words
+from isocenter.server.people.conflicts import conflicts_of, conflicts_of_all
 from isocenter.server.policy import Door, Visit, door
-from isocenter.server.versioning import Refused
 
 
 @door(Door.ORGANISER)
@@ -75,7 +76,7 @@ def team(request: HttpRequest, visit: Visit, pk: int) -> HttpResponse:
 
 def _in_phase(visit: Visit, team: Team, phase: Any) -> dict[str, Any]:
     """How a team stands in a phase."""
-    from isocenter.server import intake
+    from isocenter.server.submitting import intake
 
     return {
         "phase": phase,

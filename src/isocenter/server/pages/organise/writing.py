@@ -7,12 +7,12 @@ from typing import Any
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 
-from isocenter.server import versioning
-from isocenter.server.bundle import Page, page_problems
+from isocenter.server.organising import versioning
+from isocenter.server.organising.bundle import Page, page_problems
+from isocenter.server.organising.versioning import Refused
 from isocenter.server.pages.organise.acting import attempt, back, text_of, whole_number
 from isocenter.server.pages.organise.acting import page as show
 from isocenter.server.policy import Door, Visit, door
-from isocenter.server.versioning import Refused
 
 NEW = "new-page"
 

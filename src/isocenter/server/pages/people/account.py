@@ -12,11 +12,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from isocenter.server import accounts, clock
-from isocenter.server.forms import ProfileForm, TokenForm
+from isocenter.server import clock
 from isocenter.server.models import Challenge, Membership, Registration, Role, Token, User
+from isocenter.server.people import accounts
+from isocenter.server.people.forms import ProfileForm, TokenForm
+from isocenter.server.people.teams import NotPossible
 from isocenter.server.policy import Door, Visit, door
-from isocenter.server.teams import NotPossible
 
 MOST_TOKENS = 20
 

@@ -11,12 +11,14 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from isocenter.server import asking, files, intake, people, teams
-from isocenter.server.forms import AccessForm, CodeForm, InviteForm
-from isocenter.server.known import key_of
+from isocenter.server import files, people
 from isocenter.server.models import Access, CodeLink, Membership, Registration, Team
+from isocenter.server.people import asking, teams
+from isocenter.server.people.forms import AccessForm, CodeForm, InviteForm
+from isocenter.server.people.teams import NotPossible
 from isocenter.server.policy import Door, Visit, door, visit_to
-from isocenter.server.teams import NotPossible
+from isocenter.server.submitting import intake
+from isocenter.server.telling.known import key_of
 
 _READ_AND_WRITE = ["GET", "HEAD", "POST"]
 

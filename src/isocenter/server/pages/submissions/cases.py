@@ -13,12 +13,12 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
-from isocenter.server import measured, showing
-from isocenter.server.in_force import evaluation_of
-from isocenter.server.measured import Measured
 from isocenter.server.models import Evaluation, Submission
 from isocenter.server.pages.submissions.detail import CASES_HIDDEN
 from isocenter.server.policy import Door, Visit, door
+from isocenter.server.submitting import measured, showing
+from isocenter.server.submitting.measured import Measured
+from isocenter.server.work.in_force import evaluation_of
 
 if TYPE_CHECKING:
     from isocenter.viewer import CaseScores, Sight

@@ -9,12 +9,12 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from isocenter.server import comparing, measured
-from isocenter.server.in_force import evaluation_of
-from isocenter.server.measured import Measured
 from isocenter.server.models import Submission
 from isocenter.server.pages.submissions.detail import CASES_HIDDEN
 from isocenter.server.policy import Door, Visit, door
+from isocenter.server.submitting import comparing, measured
+from isocenter.server.submitting.measured import Measured
+from isocenter.server.work.in_force import evaluation_of
 
 _MOST = 200
 

@@ -13,13 +13,15 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
-from isocenter.server import clock, files, measured, plots
-from isocenter.server.attempts import line
-from isocenter.server.field import Field, field_of, strip
-from isocenter.server.known import history
-from isocenter.server.measured import Measured
+from isocenter.server import clock, files
+from isocenter.server.boards import plots
 from isocenter.server.models import Download, Evaluation, Submission
 from isocenter.server.policy import Door, Visit, door
+from isocenter.server.submitting import measured
+from isocenter.server.submitting.attempts import line
+from isocenter.server.submitting.field import Field, field_of, strip
+from isocenter.server.submitting.measured import Measured
+from isocenter.server.telling.known import history
 from isocenter.server.templatetags.submissions import signed
 
 if TYPE_CHECKING:
@@ -192,8 +194,8 @@ def file(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
 @require_safe
 def scores(_: HttpRequest, visit: Visit, key: UUID, form: str) -> HttpResponse:
     """The score table, as Parquet or CSV, as far as it may be seen."""
-    from isocenter.server.in_force import evaluation_of
-    from isocenter.server.score_tables import table_bytes
+    from isocenter.server.work.in_force import evaluation_of
+    from isocenter.server.work.score_tables import table_bytes
 
     one = get_object_or_404(visit.submissions(), pk=key)
     if form not in ("csv", "parquet"):

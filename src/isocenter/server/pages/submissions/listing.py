@@ -14,9 +14,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
-from isocenter.server.attempts import lines
 from isocenter.server.models import Submission, Team
 from isocenter.server.policy import Door, Visit, door
+from isocenter.server.submitting.attempts import lines
 
 _ON_A_PAGE = 50
 _TOKEN = re.compile(rb'name="csrfmiddlewaretoken" value="[^"]*"')
@@ -27,7 +27,7 @@ _FILTERS = ("phase", "state", "team", "page")
 @require_safe
 def submissions(request: HttpRequest, visit: Visit) -> HttpResponse:
     """The page."""
-    from isocenter.server import intake
+    from isocenter.server.submitting import intake
 
     open_phases = [(phase, visit.admission(phase.name)) for phase in visit.phases] if visit.team is not None else []
     quotas = [
@@ -108,7 +108,7 @@ def _asked(chosen: dict[str, str]) -> dict[str, str]:
 @require_POST
 def nominate(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Say which of the team's submissions is the final one of its phase."""
-    from isocenter.server import intake
+    from isocenter.server.submitting import intake
 
     one = get_object_or_404(visit.submissions(), pk=_key(request.POST.get("submission", "")))
     try:
@@ -132,7 +132,7 @@ def _key(text: str) -> UUID:
 @require_POST
 def cancel(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
     """Cancel a submission that waits or is being scored."""
-    from isocenter.server import intake
+    from isocenter.server.submitting import intake
 
     one = get_object_or_404(visit.submissions(), pk=key)
     try:

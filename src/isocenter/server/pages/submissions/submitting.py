@@ -13,12 +13,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from isocenter.editions import Phase, check_answers
-from isocenter.server import intake, people, uploads
+from isocenter.server import people
 from isocenter.server.editions import code_of
-from isocenter.server.expected import example, expected
-from isocenter.server.in_force import reference_of
 from isocenter.server.models import Upload
 from isocenter.server.policy import Door, Visit, door
+from isocenter.server.submitting import intake, uploads
+from isocenter.server.submitting.expected import example, expected
+from isocenter.server.work.in_force import reference_of
 
 _MOST_CASES = 200
 

@@ -1,0 +1,1 @@
+"""What is made of a challenge for keeps: reports, and an archive that replays offline."""

@@ -1,0 +1,267 @@
+"""The folder of an edition, written from the database: what `isocenter report`, `rank` and `verify` read.
+
+    DIR/
+      challenge.toml      as it is in force
+      submissions.csv     every scored submission: team, table, phase, time, role, outputs, void, chosen
+      scores/PHASE/ID.parquet
+      cases.csv           facts about the cases of the phase
+      survey.csv          what teams said of their methods
+      participants.csv    what people said of themselves; never in what leaves the site
+      run_times.csv       of the phase, and run_times-PHASE.csv of others
+      reference/, images/, submissions/ID.zip    links to the files, where pictures are wanted
+
+No file names a person, and none has what was answered on equity.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from isocenter.editions import Phase, Question, render
+from isocenter.server import files
+from isocenter.server.boards.names_told import Names, public_visit
+from isocenter.server.models import Challenge, Evaluation, Membership, Registration, Submission, SurveyAnswers, Team
+from isocenter.server.telling.known import limited
+from isocenter.server.work.in_force import reference_of, standard_of
+from isocenter.server.work.voiding import voids
+
+Tell = Callable[[int, int], None]
+"""Progress: how many of how many tables are written."""
+
+_ROLES = {Team.Kind.TEAM: "team", Team.Kind.ORGANISER: "organiser", Team.Kind.BENCHMARK: "benchmark"}
+# Kinds of answers that are not in own words, where a name or an address could stand.
+_CLOSED = ("choice", "several", "yes-no", "country", "number")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A submission with the scores that count, as a row of submissions.csv."""
+
+    submission: Submission
+    evaluation: int
+    void: bool
+    chosen: bool
+    timed: bool
+
+    @property
+    def table(self) -> str:
+        """Where its scores lie in the folder."""
+        return f"scores/{self.submission.phase}/{self.submission.pk}.parquet"
+
+    @property
+    def time(self) -> str:
+        """When it was made; "" where a team was let in outside of the phase, which `isocenter report` would mind."""
+        return self.submission.made.isoformat() if self.timed else ""
+
+
+def listed(challenge: Challenge, phases: Sequence[str]) -> list[Listed]:
+    """The submissions of some phases that have scores of the kind that boards are made of, as they were made."""
+    known = {phase.name: phase for phase in challenge.edition.phases}
+    found: list[Listed] = []
+    for name in phases:
+        standard = standard_of(challenge, name)
+        if standard is None:
+            continue
+        rows = Evaluation.objects.filter(
+            submission__challenge=challenge,
+            submission__phase=name,
+            submission__state=Submission.State.SCORED,
+            reference=standard.reference,
+            evaluator=standard.evaluator,
+        )
+        keys = dict(rows.values_list("submission_id", "pk"))
+        every = list(
+            Submission.objects.filter(pk__in=list(keys))
+            .select_related("team", "challenge__version")
+            .order_by("made", "number")
+        )
+        void = {key for key, reasons in voids(every).items() if reasons}
+        if known[name].counts == "chosen":
+            void |= _undecided(every, void)
+        outside = {one.team_id for one in every if not known[name].opens <= one.made < known[name].closes}
+        for one in every:
+            chosen = known[name].counts == "chosen" and one.nominated and one.pk not in void
+            found.append(Listed(one, keys[one.pk], one.pk in void, chosen, one.team_id not in outside))
+    return found
+
+
+def _undecided(every: Sequence[Submission], void: set[object]) -> set[object]:
+    """The submissions of teams that have to choose one and have not, or chose one that is void: none counts yet."""
+    found: set[object] = set()
+    for team in {one.team_id for one in every}:
+        mine = [one for one in every if one.team_id == team]
+        left = [one for one in mine if one.pk not in void]
+        chosen = [one for one in mine if one.nominated]
+        if not any(one in left for one in chosen) and (chosen or len(left) > 1):
+            found |= {one.pk for one in mine}
+    return found
+
+
+def write_folder(
+    challenge: Challenge,
+    phase: str,
+    home: Path,
+    *,
+    phases: Sequence[str],
+    names: Names,
+    pictures: bool = False,
+    people: bool = False,
+    tell: Tell = lambda _done, _total: None,
+) -> list[Listed]:
+    """Write the folder, and give back what it lists.
+
+    Parameters
+    ----------
+    phase, phases
+        The phase that is reported, and all whose submissions are listed.
+    pictures
+        Whether the files of the reference and of the teams are linked too.
+    people
+        Whether there is a participants.csv, one row per person: only for a report, which tells it in numbers.
+    """
+    found = listed(challenge, phases)
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "challenge.toml").write_text(_toml(challenge, found, phases if names.announced else None), encoding="utf-8")
+    for number, one in enumerate(found):
+        tell(number, len(found))
+        path = home / one.table
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(bytes(Evaluation.objects.values_list("table", flat=True).get(pk=one.evaluation)))
+    tell(len(found), len(found))
+    _write_rows(home / "submissions.csv", _COLUMNS, [_row(one, names, files_too=pictures) for one in found])
+    _write_cases(challenge, phase, home)
+    _write_survey(challenge, phase, home, names)
+    if people:
+        _write_participants(challenge, phase, home, names)
+    _link_run_times(challenge, phase, phases, home)
+    if pictures:
+        _link_files(challenge, phase, home, found)
+    return found
+
+
+_COLUMNS = ("team", "table", "phase", "time", "role", "outputs", "void", "chosen")
+
+
+def _row(one: Listed, names: Names, *, files_too: bool) -> dict[str, str]:
+    team = one.submission.team
+    return {
+        "team": names.of(one.submission.phase, team),
+        "table": one.table,
+        "phase": one.submission.phase,
+        "time": one.time,
+        "role": _ROLES[team.kind],
+        "outputs": f"submissions/{one.submission.pk}.zip" if files_too else "",
+        "void": "yes" if one.void else "",
+        "chosen": "yes" if one.chosen else "",
+    }
+
+
+def _toml(challenge: Challenge, found: Sequence[Listed], phases: Sequence[str] | None) -> str:
+    """The challenge.toml in force, as it stands there unless something has to be left out.
+
+    That is the quota of a phase in which the organisers granted more: what the site let in was within it, and whoever
+    ranks again must not leave it out. And, where phases are given, all others that nobody has heard of yet.
+    """
+    assert challenge.version is not None
+    whole = challenge.edition
+    announced = [phase.name for phase in public_visit(challenge, ()).phases]
+    edition = whole if phases is None else limited(whole, {*phases, *announced})
+    beyond = {phase.name for phase in edition.phases if _beyond_quota(phase, found)}
+    if beyond:
+        changed = [p.model_copy(update={"quota": None}) if p.name in beyond else p for p in edition.phases]
+        edition = edition.model_copy(update={"phases": tuple(changed)})
+    return str(challenge.version.toml) if edition is whole else render(edition)
+
+
+def _beyond_quota(phase: Phase, found: Sequence[Listed]) -> bool:
+    from isocenter.ranking import within_quota
+
+    moments: dict[int, list[datetime]] = {}
+    for one in found:
+        if one.submission.phase == phase.name:
+            moments.setdefault(one.submission.team_id, []).append(one.submission.made)
+    if phase.quota_per not in ("phase", "week", "day"):
+        return False  # a quota by the calendar is kept where submissions are taken, and nowhere else
+    return any(not all(within_quota(one, quota=phase.quota, per=phase.quota_per)) for one in moments.values())
+
+
+def _write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, object]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, columns, restval="", extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _write_cases(challenge: Challenge, phase: str, home: Path) -> None:
+    """Facts about the cases of the phase, from the cohort of the version in force."""
+    assert challenge.version is not None
+    rows = [row for row in challenge.version.cohort if row.get("phase", "") in ("", phase) and row.get("case")]
+    if rows:
+        columns = dict.fromkeys(["case", *(name for row in rows for name in row if name != "phase")])
+        _write_rows(home / "cases.csv", list(columns), rows)
+
+
+def _write_survey(challenge: Challenge, phase: str, home: Path, names: Names) -> None:
+    """The answers of teams that are not in own words: those may name people."""
+    questions = [question for question in challenge.edition.survey if question.kind in _CLOSED]
+    answers = SurveyAnswers.objects.filter(team__challenge=challenge).select_related("team").order_by("team__name")
+    if questions and answers:
+        rows = [{"team": names.of(phase, one.team), **_texts(questions, one.answers)} for one in answers]
+        _write_rows(home / "survey.csv", ["team", *(question.name for question in questions)], rows)
+
+
+def _write_participants(challenge: Challenge, phase: str, home: Path, names: Names) -> None:
+    questions = [question for question in challenge.edition.registration if question.kind in _CLOSED]
+    teams = {
+        member.user_id: names.of(phase, member.team)
+        for member in Membership.objects.filter(challenge=challenge).select_related("team")
+    }
+    accepted = Registration.objects.filter(challenge=challenge, state=Registration.State.ACCEPTED)
+    rows = [{"team": teams.get(one.user_id, ""), **_texts(questions, one.answers)} for one in accepted]
+    if rows:
+        _write_rows(home / "participants.csv", ["team", *(question.name for question in questions)], rows)
+
+
+def _texts(questions: Sequence[Question], answers: Mapping[str, object]) -> dict[str, str]:
+    """Answers as cells; several of them with semicolons between."""
+    found = {}
+    for question in questions:
+        value = answers.get(question.name)
+        if isinstance(value, bool):
+            found[question.name] = "yes" if value else "no"
+        elif isinstance(value, list | tuple):
+            found[question.name] = "; ".join(_closed(question, str(part)) for part in value)
+        elif value is not None:
+            found[question.name] = _closed(question, str(value))
+    return found
+
+
+def _closed(question: Question, answer: str) -> str:
+    """An answer without the own words that complete a choice: "Other: dosimetry" is "Other"."""
+    heads = [choice.rstrip("….").rstrip() for choice in question.choices or () if choice.endswith(("…", "..."))]
+    return next((head for head in heads if answer.startswith(f"{head}: ")), answer)
+
+
+def _link_run_times(challenge: Challenge, phase: str, phases: Sequence[str], home: Path) -> None:
+    for name in phases:
+        reference = reference_of(challenge, name)
+        if reference is not None and reference.run_times:
+            target = home / ("run_times.csv" if name == phase else f"run_times-{name}.csv")
+            target.symlink_to(files.at(reference.run_times).resolve())
+
+
+def _link_files(challenge: Challenge, phase: str, home: Path, found: Sequence[Listed]) -> None:
+    reference = reference_of(challenge, phase)
+    if reference is not None:
+        (home / "reference").symlink_to(files.at(reference.folder).resolve())
+        if reference.images:
+            (home / "images").symlink_to(files.at(reference.images).resolve())
+    (home / "submissions").mkdir(exist_ok=True)
+    for one in found:
+        source = files.at(one.submission.file)
+        if source.exists():
+            (home / "submissions" / f"{one.submission.pk}.zip").symlink_to(source.resolve())

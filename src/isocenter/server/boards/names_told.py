@@ -1,0 +1,64 @@
+"""What teams are called in files that leave the site."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from django.contrib.auth.models import AnonymousUser
+
+from isocenter.editions import alias
+from isocenter.server import boards, clock
+from isocenter.server.boards.progressing import names_on
+from isocenter.server.editions import code_of
+from isocenter.server.models import Challenge, Team
+from isocenter.server.policy import Visit
+
+
+@dataclass(frozen=True)
+class Names:
+    """What teams are called in a folder: by their own names, or as everybody will see them on the boards.
+
+    Attributes
+    ----------
+    announced
+        Whether names are left out as `policies.announce` says. A team has its own name in a phase only if it has it on
+        all boards of the phase.
+    """
+
+    challenge: Challenge
+    announced: bool
+    _known: dict[str, dict[str, str]] = field(default_factory=dict, repr=False)
+
+    def of(self, phase: str, team: Team) -> str:
+        """The name of a team in a phase."""
+        if not self.announced or team.kind == Team.Kind.BENCHMARK:
+            return team.name
+        if phase not in self._known:
+            self._known[phase] = self._seen(phase)
+        return self._known[phase].get(team.name) or alias(team.name, bytes(self.challenge.salt))
+
+    def _seen(self, phase: str) -> dict[str, str]:
+        """By team that stands under its own name on every board, that name; of a phase without secrets, all."""
+        assert self.challenge.version_id is not None
+        visit = public_visit(self.challenge, [phase])
+        if visit.sight(phase).first is None:
+            return {name: name for name in self.challenge.teams.values_list("name", flat=True)}
+        named: dict[str, str] = {}
+        hidden: set[str] = set()
+        for board in code_of(self.challenge.version_id, phase).boards:
+            snapshot = boards.latest(self.challenge, phase, board)
+            if snapshot is None or snapshot.problem:
+                continue
+            for team, name in names_on(visit, snapshot).items():
+                if name == team:
+                    named[team] = name
+                else:
+                    hidden.add(team)
+        return {team: name for team, name in named.items() if team not in hidden}
+
+
+def public_visit(challenge: Challenge, phases: Iterable[str]) -> Visit:
+    """A visit of somebody who is nobody in particular, when the results of some phases are out."""
+    out = [phase.results for phase in challenge.edition.phases if phase.name in set(phases)]
+    return Visit(AnonymousUser(), challenge, now=max([clock.now(), *out]))

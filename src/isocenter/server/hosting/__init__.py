@@ -1,0 +1,1 @@
+"""How the site starts, is kept running, and is looked after."""

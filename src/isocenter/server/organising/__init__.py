@@ -1,0 +1,1 @@
+"""What organisers do: bring a challenge, change it, decide, publish."""

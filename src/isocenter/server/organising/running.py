@@ -1,0 +1,200 @@
+"""Publication: challenges, results and code at their moments, once, whoever's clock strikes first.
+
+    results of a phase ── the moment passes ──▶ due ──▶ boards made anew, news, notices, a decision by "the site"
+
+Results are shown by `sight` from their moment on, whether this ran or not; what happens here is that people hear of it.
+"""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime
+
+from django.db import transaction
+from django.urls import reverse
+
+from isocenter.editions import Edition, Phase, render
+from isocenter.server import decisions
+from isocenter.server.models import (
+    Announcement,
+    Artefact,
+    Challenge,
+    CodeLink,
+    Decision,
+    Submission,
+    User,
+    Version,
+)
+from isocenter.server.organising.moments import on_its_clock, whole_second
+from isocenter.server.organising.refereeing import reasoned
+from isocenter.server.organising.versioning import Refused, save, told
+from isocenter.server.policy import Visit
+
+OUT = "results are out"
+SITE = "the site"
+_log = logging.getLogger(__name__)
+
+
+def due(now: datetime) -> int:
+    """Announce all results whose moment has passed and that were not announced yet; how many there were.
+
+    Safe to call from any number of workers at once: a phase is announced by the one that gets the lock first.
+    """
+    done = 0
+    for challenge in Challenge.objects.filter(published=True, version__isnull=False).select_related("version"):
+        try:
+            passed = [phase for phase in challenge.edition.phases if phase.results <= now]
+            open_ones = _unannounced(challenge, passed)
+            done += sum(_announce(challenge, phase) for phase in open_ones)
+        except Exception:  # one challenge that cannot be read must not keep the others from being announced
+            _log.exception("the results of %s could not be announced", challenge.slug)
+    return done
+
+
+def _unannounced(challenge: Challenge, phases: list[Phase]) -> list[Phase]:
+    """Those that nobody heard of yet, and that have anything to show."""
+    if not phases:
+        return []
+    told_of = set(Decision.objects.filter(challenge=challenge, what=OUT).values_list("subject", "reason"))
+    waiting = [phase for phase in phases if (phase.name, _as_planned(phase)) not in told_of]
+    if not waiting:
+        return []
+    sent = Submission.objects.filter(challenge=challenge, state=Submission.State.SCORED)
+    with_results = set(sent.order_by().values_list("phase", flat=True).distinct())
+    return [phase for phase in waiting if phase.name in with_results]
+
+
+def _announce(challenge: Challenge, phase: Phase) -> bool:
+    from isocenter.server import notices
+    from isocenter.server.work import making
+
+    with transaction.atomic():
+        locked = Challenge.objects.select_for_update(of=("self",)).select_related("version").get(pk=challenge.pk)
+        if not locked.published or phase not in locked.edition.phases or not _unannounced(locked, [phase]):
+            return False
+        decisions.record(locked, SITE, OUT, phase.name, _as_planned(phase))
+        making.refresh(locked, phase.name)
+        title = f"The results of {phase.title} are out"
+        text = "The leaderboard shows them from now on."
+        Announcement.objects.create(challenge=locked, title=title[:200], text=text, phase=phase.name)
+        url = reverse("boards", args=[locked.slug])
+        notices.notify(told(locked), f"{locked.edition.title}: {title}.", url=url, challenge=locked, mail=True)
+        return True
+
+
+def _as_planned(phase: Phase) -> str:
+    """The reason of the decision, which holds the moment: results that are put off are announced again."""
+    return f"planned for {on_its_clock(phase.results)}"
+
+
+def publish(visit: Visit, reason: str) -> bool:
+    """Let everybody know of a challenge."""
+    return _set_published(visit, reason, published=True)
+
+
+def unpublish(visit: Visit, reason: str) -> bool:
+    """Hide a challenge again, as long as nobody has registered."""
+    return _set_published(visit, reason, published=False)
+
+
+def _set_published(visit: Visit, reason: str, *, published: bool) -> bool:
+    reason = reasoned(reason)
+    with transaction.atomic():
+        challenge = Challenge.objects.select_for_update().get(pk=visit.challenge.pk)
+        if challenge.published == published:
+            return False
+        if not published and challenge.registrations.exists():
+            msg = "People have registered already, so the challenge cannot be hidden from them."
+            raise Refused(msg)
+        challenge.published = published
+        challenge.save(update_fields=["published"])
+        decisions.record(challenge, _actor(visit), "publish" if published else "hide", challenge.slug, reason)
+        return True
+
+
+def results_now(visit: Visit, phase: str, reason: str, *, base: int) -> Version | None:
+    """Publish the results of a phase that is closed: a version whose results are out now."""
+    chosen, reason = visit.phase(phase), reasoned(reason)
+    if visit.now < chosen.closes:
+        msg = f"{chosen.title} is open until {on_its_clock(chosen.closes)}. Close it first, then publish the results."
+        raise Refused(msg)
+    if chosen.results <= visit.now:
+        return None
+    moment = max(visit.now.replace(microsecond=0), chosen.closes)
+    version = _with_phase(visit, chosen, {"results": moment}, reason, base)
+    due(visit.now)
+    return version
+
+
+def close_now(visit: Visit, phase: str, reason: str, *, base: int) -> Version | None:
+    """Close an open phase: nothing more is taken from the next second on. The results stay where they were."""
+    chosen, reason = visit.phase(phase), reasoned(reason)
+    if visit.now < chosen.opens:
+        msg = f"{chosen.title} is not open yet; change its dates instead."
+        raise Refused(msg)
+    moment = whole_second(visit.now)
+    return None if chosen.closes <= moment else _with_phase(visit, chosen, {"closes": moment}, reason, base)
+
+
+def _with_phase(visit: Visit, phase: Phase, update: dict[str, datetime], reason: str, base: int) -> Version | None:
+    text = render(
+        with_phase(visit.edition, phase.name, {k: v.astimezone(phase.opens.tzinfo) for k, v in update.items()})
+    )
+    return save(visit.challenge, _actor(visit), base=base, note=reason, toml=text)
+
+
+def with_phase(edition: Edition, name: str, update: dict[str, object]) -> Edition:
+    """The edition with other settings of a phase; not checked, `versioning.checked` does that."""
+    phases = tuple(p.model_copy(update=update) if p.name == name else p for p in edition.phases)
+    return edition.model_copy(update={"phases": phases})
+
+
+def release_code(visit: Visit, link: CodeLink, to: str, reason: str) -> bool:
+    """Show where a team's code is to whom the phase `to` is open; "" is everybody."""
+    from isocenter.server import notices
+
+    reason = reasoned(reason)
+    if to:
+        visit.phase(to)
+    with transaction.atomic():
+        row = (
+            CodeLink.objects.select_for_update().select_related("team").get(pk=link.pk, team__challenge=visit.challenge)
+        )
+        if row.released is not None and row.released_to == to:
+            return False
+        row.released, row.released_to = visit.now, to
+        row.save(update_fields=["released", "released_to"])
+        subject = f"{row.team.name}, {row.phase}, to {to or 'everybody'}"
+        decisions.record(visit.challenge, _actor(visit), "release the code", subject, reason)
+        text = f"The link to the code of {row.team.name} was released."
+        notices.to_team(row.team, text, url=reverse("code", args=[visit.challenge.slug]))
+        return True
+
+
+def publish_artefact(visit: Visit, artefact: Artefact, reason: str) -> bool:
+    """Let everybody read a report or an archive, if it says of itself that it may be, and its results are out."""
+    from isocenter.server.archiving.artefacts import note_of
+
+    reason = reasoned(reason)
+    with transaction.atomic():
+        row = Artefact.objects.select_for_update().get(pk=artefact.pk, challenge=visit.challenge)
+        if row.published:
+            return False
+        note = note_of(row)
+        if not note.everybody:
+            msg = f"This {row.kind} is for organisers alone. {note.why}"
+            raise Refused(msg)
+        unfinished = [p.title for p in visit.edition.phases if p.name in note.phases and p.results > visit.now]
+        if unfinished:
+            msg = f"The results of {', '.join(unfinished)} are not out; what tells them cannot be published before."
+            raise Refused(msg)
+        row.published = True
+        row.save(update_fields=["published"])
+        subject = row.phase or visit.challenge.slug
+        decisions.record(visit.challenge, _actor(visit), f"publish {row.kind}", subject, reason)
+        return True
+
+
+def _actor(visit: Visit) -> User:
+    assert isinstance(visit.user, User)
+    return visit.user

@@ -1,0 +1,84 @@
+"""What can be said of a zip that was sent without opening a file in it: its members, their names and their sizes.
+
+A worker looks into the files later. What is refused here never becomes a submission.
+"""
+
+from __future__ import annotations
+
+import logging
+import zipfile
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from isocenter.evaluation import Cohort, CohortError, look, open_cohort
+from isocenter.server import files
+from isocenter.server.editions import code_of
+from isocenter.server.models import Challenge, Upload
+from isocenter.server.submitting import uploads
+from isocenter.server.work.in_force import reference_of
+from isocenter.submissions import Problem, is_junk, list_files
+
+_log = logging.getLogger("isocenter.intake")
+
+_ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".7z", ".rar")
+# A zip may say that its table of contents is as long as it likes, and whoever opens it reads all of that.
+_MOST_CONTENTS = 16 << 20
+_NOT_ACCEPTED = "The file was not accepted; nothing was scored and no attempt was used."
+
+
+def at_zip(challenge: Challenge, phase: str, upload: Upload) -> tuple[list[Problem], list[str]]:
+    """What can be said of a finished zip without opening a file in it, and the sentences for which it is refused."""
+    path = uploads.path_of(upload)
+    if why := _too_long_a_list(path):
+        return [Problem("refused", why, file=upload.name)], [_NOT_ACCEPTED]
+    listing = list_files(path)
+    nested = [one.name for one in listing.entries if one.name.lower().endswith(_ARCHIVES) and not is_junk(one.name)]
+    problems = [Problem("refused", "an archive inside the zip; put the files themselves there", file=f) for f in nested]
+    reference = reference_of(challenge, phase)
+    if any(problem.severity == "refused" for problem in listing.problems):
+        problems += listing.problems
+    elif reference is None:
+        return problems, ["The organisers have not put the reference of this phase in place yet; try again later."]
+    else:
+        assert challenge.version_id is not None
+        try:
+            cohort = _cohort(challenge.version_id, phase, str(files.at(reference.folder)))
+        except (CohortError, OSError):
+            _log.exception("%s: the reference of %s cannot be used", challenge.slug, phase)
+            return problems, ["The organisers' reference of this phase cannot be used at present; tell them."]
+        found = look(code_of(challenge.version_id, phase), cohort=cohort, submission=path)
+        problems += [one for one in found if one.file not in nested]
+        spoilt = {one.case for one in found if one.severity in ("unusable", "missing")}
+        if spoilt.issuperset(case.name for case in cohort.cases):
+            message = "holds no file of the right name and kind for any case"
+            problems.insert(0, Problem("refused", message, file=upload.name))
+    problems = [_renamed(problem, path.name, upload.name) for problem in problems]
+    refused = any(problem.severity == "refused" for problem in problems)
+    return problems, [_NOT_ACCEPTED] if refused else []
+
+
+def _too_long_a_list(path: Path) -> str:
+    """Why the table of contents of a zip is not read; "" if it may be, or if this is no zip."""
+    with path.open("rb") as stream:
+        try:
+            end = zipfile._EndRecData(stream)  # type: ignore[attr-defined]  # noqa: SLF001 (as ZipFile itself finds it)
+        except (OSError, zipfile.BadZipFile):
+            return ""
+    length = end[5] if end else 0
+    if length <= _MOST_CONTENTS:
+        return ""
+    return f"its list of members has {length:,} bytes; at most {_MOST_CONTENTS:,} are read"
+
+
+def _renamed(problem: Problem, key: str, name: str) -> Problem:
+    """A problem with the name that the file had where it comes from, not the one it has here."""
+    return replace(
+        problem, file=name if problem.file == key else problem.file, message=problem.message.replace(key, name)
+    )
+
+
+@lru_cache(maxsize=16)
+def _cohort(version: int, phase: str, folder: str) -> Cohort:
+    """The cases of a reference and their grids. A folder never changes; another reference has another."""
+    return open_cohort(code_of(version, phase), folder)

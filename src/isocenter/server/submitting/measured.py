@@ -1,0 +1,194 @@
+"""The numbers of a submission as pages and files show them: never more of them than who looks may see.
+
+    Evaluation ── of ──▶ Measured ──┬─ boards()    score and interval by board
+      (a table)       (with a Sight) ├─ cases()     every case, the worst first
+                                     └─ table       for downloads
+
+Whoever may not see the reference sees scores, but no observation: a score says how good an answer is, an observation
+such as "this patient has cancer" or "D95 of the reference" says what the answer would have been.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from isocenter.server.boards.board_titles import titles_of
+from isocenter.server.editions import code_of
+from isocenter.server.models import Evaluation, Submission
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from isocenter.editions import Sight
+    from isocenter.evaluation import Challenge as Code
+    from isocenter.metrics import Metric
+    from isocenter.server.policy import Visit
+    from isocenter.viewer import CaseScores
+
+_REPLICATES = 2000
+
+
+@dataclass(frozen=True)
+class BoardScore:
+    """What a submission reaches on a board by itself; `low` and `high` bound its 95 % interval, "" without one."""
+
+    board: str
+    title: str
+    metric: Metric
+    text: str
+    low: str = ""
+    high: str = ""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The scores of a submission, as far as somebody may see them. Made by `of`."""
+
+    evaluation: Evaluation
+    sight: Sight
+    version: int
+
+    @cached_property
+    def code(self) -> Code:
+        """The challenge, under the rules of the phase."""
+        return code_of(self.version, self.evaluation.submission.phase)
+
+    @cached_property
+    def metrics(self) -> tuple[Metric, ...]:
+        """What cases have a number of and can be sorted by; what the main board ranks by comes first."""
+        from isocenter.viewer import LIKELIHOOD_ERROR, yardsticks
+
+        found = yardsticks(self.code)
+        return found if self.sight.reference else tuple(one for one in found if one != LIKELIHOOD_ERROR)
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """The score table without what tells of the reference, unless that may be seen; for who may see cases only."""
+        from isocenter.viewer import without_observations
+
+        assert self.sight.own_cases
+        whole = table_of(self.evaluation)
+        return whole if self.sight.reference else without_observations(whole)
+
+    @cached_property
+    def cases(self) -> tuple[CaseScores, ...]:
+        """Every case, in the order of their names."""
+        from isocenter.evaluation import Evaluation as Result
+        from isocenter.viewer import cases_of
+
+        return cases_of(Result(self.table, problems_of(self.evaluation), {}))
+
+    def metric(self, name: str = "") -> Metric | None:
+        """The metric of a name, or the first; None if cases have none that may be seen."""
+        return next((one for one in self.metrics if one.name == name), next(iter(self.metrics), None))
+
+    def boards(self) -> list[BoardScore]:
+        """The score by board, with intervals where details may be seen."""
+        if not self.sight.own_scores:
+            return []
+        found = board_scores(self.evaluation, self.sight, self.code)
+        if not self.sight.details:
+            return found
+        submission = self.evaluation.submission
+        bounds = _intervals(self.evaluation.pk, self.evaluation.digest, submission.pk, self.version)
+        return [
+            replace(one, low=one.metric.show(bounds[one.board][0]), high=one.metric.show(bounds[one.board][1]))
+            if one.board in bounds
+            else one
+            for one in found
+        ]
+
+
+def of(visit: Visit, submission: Submission, evaluation: Evaluation) -> Measured:
+    """The scores of one of the submissions that a visitor may see."""
+    return Measured(evaluation, visit.sight(submission.phase), version_for(visit, submission))
+
+
+def version_for(visit: Visit, submission: Submission) -> int:
+    """The version whose rules its phase has now; of a phase that is gone, the one that it was handed in under."""
+    known = {phase.name for phase in visit.edition.phases}
+    version = visit.challenge.version_id if submission.phase in known else submission.version_id
+    assert version is not None
+    return version
+
+
+def code_for(visit: Visit, submission: Submission) -> Code:
+    """The challenge as code, under the rules of the phase."""
+    return code_of(version_for(visit, submission), submission.phase)
+
+
+def board_scores(evaluation: Evaluation, sight: Sight, code: Code) -> list[BoardScore]:
+    """The scores that a worker has put beside the table, by board, with the decimals that may be seen.
+
+    A score that is made of comparisons with others is none of a submission alone, and not there.
+    """
+    from isocenter.metrics import catalogue
+    from isocenter.ranking import rounded
+
+    titles = titles_of(code)
+    found = []
+    for board, rule in code.boards.items():
+        value, metric = evaluation.values.get(board), catalogue.get(rule.metric)
+        if value is None or not sight.own_scores:
+            continue
+        few = sight.decimals
+        text = metric.show(value) if few is None else f"{rounded(value, few):.{max(few, 0)}f}"
+        found.append(BoardScore(board, titles[board], metric, text))
+    return found
+
+
+def hides_own(visit: Visit, phase: str) -> bool:
+    """Whether single scores stay hidden although boards show them: where a ladder decides what a team is shown."""
+    found = next((one for one in visit.edition.phases if one.name == phase), None)
+    return found is not None and found.ladder is not None and not visit.organises
+
+
+def table_of(evaluation: Evaluation) -> pl.DataFrame:
+    """The whole score table; not for pages themselves, which ask `Measured`."""
+    from isocenter.server.work.score_tables import tables_of
+
+    code_of(evaluation.submission.version_id, evaluation.submission.phase)  # its metrics are in the catalogue now
+    return tables_of([evaluation])[evaluation.pk]
+
+
+@lru_cache(maxsize=256)
+def _intervals(key: int, digest: str, of: UUID, version: int) -> dict[str, tuple[float, float]]:
+    """By board the 95 % interval of the score, cases drawn with replacement; none where a rule knows none."""
+    import polars as pl
+
+    from isocenter.ranking import Drawable, bootstrap_ranks
+
+    evaluation = (
+        Evaluation.objects.select_related("submission").defer("table").get(pk=key, digest=digest, submission=of)
+    )
+    table = table_of(evaluation).with_columns(submission=pl.lit("this"))
+    found = {}
+    for board, rule in code_of(version, evaluation.submission.phase).boards.items():
+        if evaluation.values.get(board) is None or not isinstance(rule, Drawable):
+            continue
+        try:
+            low, high = bootstrap_ranks(table, rule, replicates=_REPLICATES).score_interval("this")
+        except ValueError:  # a submission that does not compete, or a score that no draw of so few cases defines
+            continue
+        if low == low and high == high:  # noqa: PLR0124 (not NaN)
+            found[board] = (float(low), float(high))
+    return found
+
+
+def problems_of(evaluation: Evaluation) -> tuple[Any, ...]:
+    """What was said of the outputs when they were measured."""
+    from isocenter.submissions import Problem
+
+    rows = evaluation.record.get("problems", ())
+    return tuple(Problem(row["severity"], row["message"], row["case"], row["file"]) for row in rows)
+
+
+def in_force(submissions: Sequence[Submission]) -> dict[Any, Evaluation]:
+    """By key of a submission, the evaluation in force: of the newest reference, by the newest evaluator."""
+    rows = Evaluation.objects.filter(submission__in=submissions).select_related("submission", "reference")
+    rows = rows.defer("table", "record").order_by("reference__phase", "reference__number", "made", "pk")
+    return {row.submission_id: row for row in rows}

@@ -1,0 +1,118 @@
+"""Evaluating again, when the reference or the code has changed: old results stay, to be compared with the new ones.
+
+Only what is different is measured: the result of a case whose files, reference and code are as before is taken over;
+see `case_store`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from django.db import transaction
+from django.db.models import Exists, Min, OuterRef, Q
+
+from isocenter.server import decisions
+from isocenter.server.models import Challenge, Evaluation, Run, Submission, User
+from isocenter.server.work import queue
+from isocenter.server.work.score_tables import table_of
+
+# Whoever hands in something new does not wait for what has a result already.
+_PRIORITY = -1
+
+
+class Difference(NamedTuple):
+    """A number that is another one than before; None is one that is not there."""
+
+    case: str
+    part: str
+    metric: str
+    old: float | None
+    new: float | None
+
+
+def reevaluate(
+    user: User | str, challenge: Challenge, phase: str, submissions: Iterable[Submission] | None, reason: str
+) -> list[Run]:
+    """Evaluate submissions of a phase again, all that were not refused or cancelled if none are named.
+
+    Those that wait or run already are left alone. One that had a result keeps it until there is a new one; others wait
+    like new ones, and are told of as such.
+
+    Parameters
+    ----------
+    user
+        Who decided it.
+    """
+    with transaction.atomic():
+        found = Submission.objects.select_for_update().filter(challenge=challenge, phase=phase)
+        if submissions is None:
+            found = found.exclude(state__in=(Submission.State.REFUSED, Submission.State.CANCELLED))
+        else:
+            found = found.filter(pk__in=[one.pk for one in submissions])
+        chosen = [one for one in found.order_by("made", "pk") if not one.active]
+        if not chosen:
+            return []
+        which = f"{chosen[0].team}, {phase}, submission {chosen[0].number}"
+        subject = which if len(chosen) == 1 else f"{phase}, {len(chosen)} submissions"
+        decisions.record(challenge, user, "re-evaluate", subject, reason)
+        runs = []
+        for one in chosen:
+            priority = _PRIORITY
+            if one.state != Submission.State.SCORED:
+                one.state, one.reason, one.problems, priority = Submission.State.QUEUED, "", [], 0
+                one.save(update_fields=["state", "reason", "problems"])
+            runs.append(queue.enqueue("score", challenge, submission=one, key=f"score:{one.pk}", priority=priority))
+        return runs
+
+
+def follow(done: Evaluation) -> list[Run]:
+    """Evaluate again what cannot stand on one board with a new result, as it was measured by other code or reference.
+
+    Happens when a submission is the first of its phase that is scored after such a change.
+    """
+    submission = done.submission
+    same = Evaluation.objects.filter(reference=done.reference, evaluator=done.evaluator)
+    since = same.filter(submission__challenge=submission.challenge, submission__phase=submission.phase).aggregate(
+        first=Min("made")
+    )["first"]
+    runs = Run.objects.filter(kind=Run.Kind.SCORE, submission=OuterRef("pk"))
+    tried = runs.filter(
+        Q(state__in=(Run.State.QUEUED, Run.State.RUNNING)) | Q(state=Run.State.FAILED, finished__gte=since)
+    )
+    late = list(
+        Submission.objects.filter(
+            ~Exists(same.filter(submission=OuterRef("pk"))),
+            ~Exists(tried),
+            challenge=submission.challenge,
+            phase=submission.phase,
+            state=Submission.State.SCORED,
+        )
+    )
+    if not late:
+        return []
+    why = "The reference or the code that measures is another one than before; results must have the same to be ranked."
+    return reevaluate("the site", submission.challenge, submission.phase, late, why)
+
+
+def compare(old: Evaluation, new: Evaluation) -> list[Difference]:
+    """The numbers that differ between two evaluations, by case, part and metric; cases that only one has, too."""
+    before, after = _numbers(old), _numbers(new)
+    return [
+        Difference(case, part, metric, before.get((case, part, metric)), after.get((case, part, metric)))
+        for case, part, metric in sorted({*before, *after})
+        if not _same((case, part, metric), before, after)
+    ]
+
+
+_Numbers = dict[tuple[str, str, str], float | None]
+
+
+def _numbers(evaluation: Evaluation) -> _Numbers:
+    rows = table_of(evaluation).select("case", "part", "metric", "value").iter_rows()
+    return {(case, part, metric): value for case, part, metric, value in rows}
+
+
+def _same(name: tuple[str, str, str], before: _Numbers, after: _Numbers) -> bool:
+    """Whether a number is there, or not there, in both, and the same."""
+    return (name in before) == (name in after) and before.get(name) == after.get(name)
