@@ -14,8 +14,9 @@ demo: $(READY)
 test: $(READY)
 	sh tools/test-programs.sh
 	$(BIN)/python -m pytest --numprocesses=auto
+	sh tools/with-postgres.sh $(BIN)/python -m pytest --numprocesses=auto -m "not slow or database" tests/server
 
-# The site on PostgreSQL.
+# The site on PostgreSQL, with its slow tests.
 test-postgres: $(READY)
 	sh tools/with-postgres.sh $(BIN)/python -m pytest --numprocesses=auto tests/server
 

@@ -291,3 +291,58 @@ def test_a_redirect_is_not_followed_with_the_token(submit, folder, monkeypatch):
 def test_json_is_the_submission(submit, folder):
     found = json.loads(submit(folder, "--json").stdout)
     assert (found["number"], found["state"], found["quota"]["left"]) == (1, "queued", 2)
+
+
+def test_cases_with_problems_are_listed_the_lost_ones_first(submit, tmp_path, world, monkeypatch):  # noqa: F811
+    from isocenter.server.work import scoring
+
+    where = tmp_path / "predictions"
+    zipped({CASES[0]: 4, CASES[1]: 4}, where)
+    (where / f"{CASES[1]}.nii.gz").write_bytes(b"no image")
+    (where / "notes.txt").write_text("x")
+
+    def work(_: float) -> None:
+        from datetime import timedelta
+
+        from isocenter.server.work import queue
+
+        run = queue.claim("w", ["default"], timedelta(minutes=5), kinds=["score"])
+        if run is not None:
+            scoring.score(run)
+
+    monkeypatch.setattr(_submit.time, "sleep", work)
+    result = submit(where, "--gaps", "--wait")
+    assert result.exit_code == 0, result.output
+    lines = [line.strip() for line in result.stdout.splitlines()]
+    at_ = next(i for i, line in enumerate(lines) if line.startswith("Found in the files:"))
+    assert lines[at_].endswith("2 cases have no usable output.")
+    assert lines[at_ + 1].startswith(f"unusable  {CASES[1]}")
+    assert lines[at_ + 2].startswith(f"missing   {CASES[2]}")
+    found = json.loads(submit(where, "--gaps", "--again", "--wait", "--json").stdout)
+    listed = [(one["severity"], one["case"]) for one in found["problem_list"]]
+    assert listed[:2] == [("unusable", CASES[1]), ("missing", CASES[2])]
+    assert len(listed) == found["problems"]
+
+
+def test_a_long_list_of_problems_ends_with_where_the_rest_is(submit, folder, monkeypatch):
+    def work(_: float) -> None:
+        many = [{"severity": "note", "message": f"so {i}", "case": "", "file": "\x1b[2J.txt"} for i in range(40)]
+        Submission.objects.update(state="scored", problems=many)
+
+    monkeypatch.setattr(_submit.time, "sleep", work)
+    result = submit(folder, "--wait")
+    assert "Found in the files: 40 note." in result.stdout
+    assert "… and 10 more: http" in result.stdout
+    assert "\x1b" not in result.stdout
+
+
+def test_what_was_found_is_nobody_elses_business(submit, folder, site, world):  # noqa: F811
+    from urllib.error import HTTPError
+    from urllib.request import Request, urlopen
+
+    submit(folder)
+    _, token = Token.make(world.people["carol"], "laptop")
+    one = Submission.objects.get()
+    address = f"{site}/api/v1/challenges/neck/submissions/{one.pk}/problems"
+    with pytest.raises(HTTPError, match="404"):
+        urlopen(Request(address, headers={"Authorization": f"Bearer {token}"}))

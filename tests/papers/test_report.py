@@ -306,3 +306,37 @@ def test_a_second_report_leaves_nothing_of_the_first_that_it_does_not_show(make_
 def test_methods_tell_of_tests_only_where_there_are_some(make_edition: MakeEdition) -> None:
     assert "Wilcoxon" in section(made(make_edition()), "methods")
     assert "Wilcoxon" not in section(made(make_edition({"alone": [0.5, 0.6]}, name="one")), "methods")
+
+
+def test_without_cases_nothing_tells_of_one_and_the_boards_stay(make_edition: MakeEdition) -> None:
+    facts = "case,centre,grade\n" + "".join(f"CHUV{at:03d},{'AB'[at % 2]},G{at % 3 + 1}\n" for at in range(1, 9))
+    folder = make_edition(cases_csv=facts)
+    result = CliRunner().invoke(app, ["report", str(folder), "--replicates", "200", "--no-pdf", "--no-cases"])
+    assert result.exit_code == 0, result.output
+    texts = {path.name: path.read_text("utf-8") for path in (folder / "report").rglob("*") if path.is_file()}
+    for name, text in texts.items():
+        assert "CHUV" not in text, name
+        assert "G2" not in text, name
+    values = {f"{value}" for many in teams().values() for value in many}
+    told = {cell for name, text in texts.items() if name.endswith(".csv") for cell in re.split(r"[,\n]", text)}
+    assert not values & told
+    assert not [cell for cell in told if re.fullmatch(r"0\.\d{5,}", cell) and float(cell) > 0.1]
+    assert {"board-dice.csv", "blobs-dice.csv", "significance.csv", "winner-tests.csv"} <= texts.keys()
+    assert "winner-differences.csv" not in texts
+    assert "--no-cases" in texts["report.html"]
+    assert "Results of single cases are not told" in texts["report.html"]
+
+
+def test_a_phase_of_which_no_submission_is_listed_is_not_said_to_have_had_none(make_edition: MakeEdition) -> None:
+    folder = make_edition()
+    path = folder / "challenge.toml"
+    text = path.read_text("utf-8")
+    start = text.index("[[phases]]")
+    secret = (
+        '[[phases]]\nname = "secret"\ntitle = "Hidden from all"\nopens = 2020-08-01T00:00:00+02:00\n'
+        "closes = 2020-08-10T00:00:00+02:00\nresults = 2030-08-11T00:00:00+02:00\n\n"
+    )
+    path.write_text(text[:start] + secret + text[start:], encoding="utf-8")
+    hidden, reported = cells(block(made(folder), "participation-by-phase"))
+    assert (hidden[0], hidden[2:]) == ("Hidden from all", ["–", "–"])
+    assert reported[2:] == ["4", "4"]

@@ -56,6 +56,16 @@ def test_what_is_shown_alike_is_ranked_alike() -> None:
     )
 
 
+def test_the_best_is_found_among_what_is_shown_so_that_which_one_counts_tells_no_digit_more() -> None:
+    # 0.7, 0.705 and 0.695 are all shown as 0.7: of equals the later counts, whichever is really better.
+    worse = table(CASES - 0.005)
+    for given in ([FIRST, LUCKY], [LUCKY, FIRST], [LUCKY, worse]):
+        counted = counting_scores(hecktor(counts="best", decimals=1), {"a": given})
+        assert counted["value"].to_list() == given[-1]["value"].to_list()
+    kept = counting_scores(hecktor(counts="best", decimals=2), {"a": [LUCKY, FIRST]})
+    assert kept["value"].to_list() == LUCKY["value"].to_list()
+
+
 def test_such_boards_have_no_interval_that_would_tell() -> None:
     challenge = hecktor(decimals=2)
     tables = {"a": FIRST, "b": BETTER}

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from django.db.backends.base.base import BaseDatabaseWrapper
 from django.test import Client
 
 from isocenter import evaluation, scores
@@ -97,6 +98,18 @@ def data(tmp_path: Path, settings: Any) -> Path:
     settings.DATA = tmp_path / "data"
     settings.DATA.mkdir()
     return settings.DATA
+
+
+@pytest.fixture(autouse=True)
+def answers_may_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`response.close()` in a test ends a request, with which Django would close the connection of its transaction."""
+    close = BaseDatabaseWrapper.close_if_unusable_or_obsolete
+
+    def unless_the_test_needs_it(connection: BaseDatabaseWrapper) -> None:
+        if not connection.in_atomic_block:
+            close(connection)
+
+    monkeypatch.setattr(BaseDatabaseWrapper, "close_if_unusable_or_obsolete", unless_the_test_needs_it)
 
 
 @dataclass

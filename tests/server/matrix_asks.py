@@ -104,7 +104,8 @@ Arguments = Callable[[Matrix, list[str], str], dict[str, Any]]
 def _submission(world: Matrix, words: list[str], _: str) -> dict[str, Any]:
     one = world.waiting if words[0] == "waiting" else world.sent["Rigi", words[0]]
     last = words[-1] if len(words) > 1 else ""
-    return {"key": one.pk, "pk": one.pk, "form": last, "layer": last}
+    found = {"key": one.pk, "pk": one.pk, "form": last, "layer": last}
+    return found | ({"query": "?reason=A+mistake."} if last == "reasoned" else {})
 
 
 def _board(world: Matrix, words: list[str], viewer: str) -> dict[str, Any]:
@@ -118,10 +119,9 @@ def _shared(_: Matrix, words: list[str], __: str) -> dict[str, Any]:
     return {"digest": Snapshot.objects.filter(phase=words[0], board="dice").latest("made").face}
 
 
-def _keyed(kind: str, rows: str) -> Arguments:
+def _keyed(rows: str) -> Arguments:
     def found(world: Matrix, words: list[str], _: str) -> dict[str, Any]:
-        row = getattr(world, rows)[" ".join(words)]
-        return {"key": key_of(world.challenge, kind, row.pk)}
+        return {"key": getattr(world, rows)[" ".join(words)].key}
 
     return found
 
@@ -151,29 +151,33 @@ _ARGUMENTS: dict[str, Arguments] = {
     "snapshot": lambda w, words, v: (_shared if words[-1] == "shared" else _board)(w, words, v),
     "first_admin": lambda *_: {"secret": "a secret"},
     "join": lambda _, words, __: {"secret": " ".join(words)},
-    "revoke_token": lambda w, *_: {"key": w.people["alice"].tokens.get().pk},
-    "access_document": lambda w, *_: {"key": key_of(w.challenge, "access", w.accesses["Rigi"].pk)},
+    "revoke_token": lambda w, *_: {"key": w.people["alice"].tokens.get().key},
+    "access_document": lambda w, *_: {"key": w.accesses["Rigi"].key},
     "page": lambda _, words, __: {"name": words[0]},
     "version": lambda w, words, __: {"key": "1" if words[0] == "number" else key_of(w.challenge, "version", 1)},
-    "download": _keyed("release", "releases"),
-    "accept_licence": _keyed("release", "releases"),
-    "api-1:release": _keyed("release", "releases"),
-    "news_item": _keyed("news", "news"),
+    "download": _keyed("releases"),
+    "accept_licence": _keyed("releases"),
+    "api-1:release": _keyed("releases"),
+    "news_item": _keyed("news"),
     "artefact": lambda w, words, _: {"key": w.artefacts[" ".join(words)].pk},
     "artefact_file": lambda w, words, _: {"key": w.artefacts[" ".join(words)].pk, "name": "report.html"},
     "compare": _compared,
     "board_csv": _of_the_past,
     "api-1:board": _of_the_past,
     "notification": lambda *_: {"number": 1},
-    **dict.fromkeys(("topic", "reply", "subscribe", "moderate"), lambda w, words, _: {"number": w.topics[words[0]].pk}),
-    **dict.fromkeys(("edit_post", "hide_post"), lambda w, words, _: {"number": w.posts[words[0]].pk}),
+    **dict.fromkeys(("topic", "reply", "subscribe", "moderate"), lambda w, words, _: {"key": w.topics[words[0]].key}),
+    **dict.fromkeys(("edit_post", "hide_post"), lambda w, words, _: {"key": w.posts[words[0]].key}),
     "organise_page": lambda _, words, __: {"page": words[0]},
-    "organise_release_edit": lambda w, *_: {"pk": w.releases["public"].pk},
-    "organise_team": lambda w, *_: {"pk": w.teams["Rigi"].pk},
-    "organise_document": lambda w, *_: {"pk": w.accesses["Rigi"].pk},
+    **dict.fromkeys(
+        ("organise_questions", "organise_question_add", "organise_question"),
+        lambda _, words, __: {"form": words[0], "name": "method"},
+    ),
+    "organise_release_edit": lambda w, *_: {"key": w.releases["public"].key},
+    "organise_team": lambda w, *_: {"key": w.teams["Rigi"].key},
+    "organise_document": lambda w, *_: {"key": w.accesses["Rigi"].key},
     "staff_user": lambda w, *_: {"number": w.people["alice"].pk},
     "staff_decide": lambda w, *_: {"number": w.people["alice"].pk},
-    "staff_mail": lambda *_: {"number": _first_mail()},
+    **dict.fromkeys(("staff_mail", "staff_mail_again"), lambda *_: {"number": _first_mail()}),
     "upload": lambda w, *_: {"key": _begun(w)},
     "api-1:upload": lambda w, *_: {"key": w.uploads["leader", "public"].pk},
     "internal_file": lambda _, words, __: {"token": _link() if words[0] == "signed" else "made-up"},
@@ -254,7 +258,7 @@ def _alone(world: Matrix, *_: object) -> dict[str, Any]:
 def _fresh_team(world: Matrix, words: list[str], _: str) -> dict[str, Any]:
     """The team has not submitted, so its people may still come and go."""
     Submission.objects.filter(team=world.teams["Rigi"]).delete()
-    which = world.teams["Rigi"].memberships.get(user=world.people["bob"]).pk
+    which = world.teams["Rigi"].memberships.get(user=world.people["bob"]).key
     return {"do": words[0], "name": "Titlis", "which": which}
 
 
@@ -315,6 +319,7 @@ _POLICIES = {"missing": "worst", "ties": "average", "grid": "refuse", "organiser
 _PRIZES = {"form-TOTAL_FORMS": 1, "form-INITIAL_FORMS": 0, "form-0-place": 1, "form-0-amount": "750"}
 _SAVED = {"note": "Fairer.", "base": 1, "save": "1"}
 _BODIES: dict[tuple[str, str], Arguments] = {
+    ("cancel_submission", "reasoned"): lambda *_: {"reason": "A mistake."},
     ("first_admin", "valid"): _first_admin,
     ("account", ""): lambda *_: {"name": "Somebody", "institution": "Somewhere", "zone": "Europe/Paris"},
     ("tokens", ""): lambda *_: {"title": "Another program", "days": "90"},
@@ -328,7 +333,7 @@ _BODIES: dict[tuple[str, str], Arguments] = {
     ("team", "remove"): _fresh_team,
     ("team", "hand-over"): _fresh_team,
     ("team", "invite"): lambda *_: {"do": "invite", "email": "new@example.org"},
-    ("team", "take-back"): lambda w, *_: {"do": "take-back", "which": w.teams["Rigi"].invitations.get().pk},
+    ("team", "take-back"): lambda w, *_: {"do": "take-back", "which": w.teams["Rigi"].invitations.get().key},
     ("team", "consent"): lambda *_: {"do": "consent", "consents": "yes"},
     ("team", "code"): lambda _, words, __: {"do": "code", "phase": words[0], "url": "https://example.org/new"},
     ("access", ""): lambda *_: {"text": "Please, please."},
@@ -356,6 +361,11 @@ _BODIES: dict[tuple[str, str], Arguments] = {
     ("organise_phase", ""): _saving(_phase_form),
     ("organise_policies", ""): _saving(lambda *_: _SAVED | _POLICIES),
     ("organise_prizes", ""): _saving(lambda *_: _SAVED | _PRIZES | {"form-0-currency": "EUR"}),
+    ("organise_about", ""): _saving(lambda *_: _SAVED | {"title": "Lesions of the neck"}),
+    ("organise_terms", ""): _saving(lambda *_: _SAVED | {"text": "Be kind.", "version": "2", "accepted_by": "person"}),
+    ("organise_questions", ""): _saving(lambda *_: _SAVED | {"remove": "method"}),
+    ("organise_question_add", ""): _saving(lambda *_: _SAVED | {"label": "Which data?", "kind": "text"}),
+    ("organise_question", ""): _saving(lambda *_: _SAVED | {"label": "Which method?", "kind": "text"}),
     ("organise_pages", ""): _saving(
         lambda *_: {"order": ["about", "more"], "place-about": 2, "place-more": 1, "base": 1}
     ),
@@ -370,7 +380,7 @@ _BODIES: dict[tuple[str, str], Arguments] = {
     },
     ("organise_roles", ""): lambda *_: _REASON | {"action": "add", "email": "carol@example.org", "kind": "organiser"},
     ("organise_team", ""): lambda *_: _REASON | {"action": "disqualify"},
-    ("organise_requests", ""): lambda w, *_: _REASON | {"action": "grant", "access": w.accesses["Pilatus"].pk},
+    ("organise_requests", ""): lambda w, *_: _REASON | {"action": "grant", "access": w.accesses["Pilatus"].key},
     ("organise_submission", ""): lambda *_: _REASON | {"action": "void"},
     ("organise_again", ""): lambda _, words, __: _REASON | {"phase": words[0]},
     ("organise_benchmark", ""): lambda w, words, _: _REASON | {"phase": words[0], "name": "Human", "file": _masks(w)},

@@ -17,7 +17,7 @@ from django.urls import reverse
 from isocenter.server.models import Mail, Membership, Post, Registration, Role, Team, Token, Topic, User
 
 PASSWORD = "a long and strange word 7"
-HOSTILE = ("Eve\u202egnp.exe", "<script>alert(1)</script>" * 20, "x" * 10_000, "\u200b\u200b", "a\x00b")
+HOSTILE = ("Eve\u202egnp.exe", "<script>alert(1)</script>" * 20, "x" * 10_000, "\u200b\u200b", "a\x01b")
 
 
 @pytest.fixture(autouse=True)
@@ -196,8 +196,8 @@ def test_a_token_is_shown_once_and_kept_as_a_hash(world):
     assert secret not in token.hash
     assert (token.expires - world.at.now).days == 90
     assert secret not in client.get(reverse("tokens")).content.decode()
-    assert world.client("bob").post(reverse("revoke_token", args=[token.pk])).status_code == 404
-    client.post(reverse("revoke_token", args=[token.pk]))
+    assert world.client("bob").post(reverse("revoke_token", args=[token.key])).status_code == 404
+    client.post(reverse("revoke_token", args=[token.key]))
     assert not Token.objects.exists()
 
 
@@ -258,3 +258,174 @@ def test_a_team_of_one_that_never_submitted_goes_with_its_person_and_one_that_di
     reauthenticated(client)
     client.post(reverse("erase_account"))
     assert Team.objects.get(name="Rigi").submissions.count() == 1
+
+
+# The way back to an invitation
+
+
+@pytest.fixture
+def invited(world, django_capture_on_commit_callbacks):
+    """Somebody without an account whom Rigi invites; the path of their invitation."""
+    data = {"do": "invite", "email": "new@example.org"}
+    with django_capture_on_commit_callbacks(execute=True):
+        world.client("alice").post(reverse("team", args=["neck"]), data)
+    (sent,) = mail.outbox
+    mail.outbox.clear()
+    return link_in(sent)
+
+
+@pytest.mark.parametrize("same_browser", [True, False])
+def test_who_is_invited_and_signs_up_arrives_at_the_invitation(world, invited, same_browser):
+    client = Client()
+    page = client.get(invited, follow=True)
+    assert page.redirect_chain[-1][0] == f"/accounts/login/?next={invited}"
+    signup = re.search(r'href="(/accounts/signup/[^"]*)"', page.content.decode())[1]
+    form = client.get(signup).content.decode()
+    assert re.search(rf'name="next" value="{invited}"', form)
+    signs_up(client, next=invited)
+    (sent,) = mail.outbox
+    link = link_in(sent)
+    reader = client if same_browser else Client()  # the mail is read on a phone
+    form = reader.get(link).content.decode()
+    assert re.search(rf'name="next" value="{invited}"', form)
+    done = reader.post(link.partition("?")[0], {"next": invited}, follow=True)
+    assert done.redirect_chain[-1][0].startswith("/accounts/login/?next=")
+    last = reader.post("/accounts/login/", {"login": "new@example.org", "password": PASSWORD, "next": invited})
+    assert (last.status_code, last.url) == (302, invited)
+    assert "Rigi" in reader.get(invited).content.decode()
+
+
+def test_who_signs_in_before_confirming_gets_a_link_that_leads_there_too(world, invited):
+    client = Client()
+    signs_up(client)
+    cache.clear()
+    mail.outbox.clear()
+    client.post("/accounts/login/", {"login": "new@example.org", "password": PASSWORD, "next": invited})
+    assert [one.subject for one in mail.outbox] == ["Confirm your address"]
+    assert f"?next={invited.replace('/', '%2F')}" in mail.outbox[0].body
+
+
+ELSEWHERE = (
+    "https://evil.example.org/",
+    "//evil.example.org/",
+    "/\\evil.example.org/",
+    "///evil.example.org",
+    "http:evil.example.org",
+    "http://localhost:9/",
+    "javascript:alert(1)",
+    "\thttps://evil.example.org/",
+)
+
+
+@pytest.mark.parametrize("there", ELSEWHERE)
+def test_nobody_is_sent_to_another_host(world, there):
+    client = Client()
+    signs_up(client, next=there)
+    link = link_in(mail.outbox[0])
+    assert "next" not in link
+    done = client.post(link, {"next": there})
+    assert (done.status_code, done.url) == (302, "/accounts/login/")
+    signed_in = client.post("/accounts/login/", {"login": "new@example.org", "password": PASSWORD, "next": there})
+    assert (signed_in.status_code, signed_in.url) == (302, "/")
+
+
+@pytest.mark.parametrize("there", ["/no/such/page/", "/c/neck/?q=Dear+friend,+your+account+was+closed", "/%0d%0aBcc:x"])
+def test_nothing_that_a_stranger_typed_is_mailed(world, there):
+    signs_up(Client(), next=there)
+    (sent,) = mail.outbox
+    assert "Dear" not in sent.body
+    assert "such" not in sent.body
+    assert "Bcc" not in sent.body
+
+
+# An open browser, a stolen password
+
+
+@pytest.mark.parametrize("does", ["add", "primary", "remove"])
+def test_addresses_change_only_after_the_password(world, does):
+    alice = world.people["alice"]
+    EmailAddress.objects.create(user=alice, email="other@example.org", verified=True)
+    client = world.client("alice")
+    data = {"email": "third@example.org" if does == "add" else "other@example.org", f"action_{does}": ""}
+    page = client.post(reverse("account_email"), data, follow=True)
+    assert "Is it you?" in page.content.decode()
+    found = EmailAddress.objects.filter(user=alice).order_by("pk").values_list("email", "primary")
+    assert list(found) == [("alice@example.org", True), ("other@example.org", False)]
+    assert not mail.outbox
+    reauthenticated(client)
+    client.post(reverse("account_email"), data)
+    assert list(found.all()) != [("alice@example.org", True), ("other@example.org", False)]
+
+
+def test_the_old_address_is_told_of_the_new_one(world):
+    EmailAddress.objects.create(user=world.people["alice"], email="other@example.org", verified=True)
+    client = world.client("alice")
+    reauthenticated(client)
+    client.post(reverse("account_email"), {"email": "other@example.org", "action_primary": ""})
+    (sent,) = mail.outbox
+    assert sent.to == ["alice@example.org"]
+    assert "was alice@example.org and is now other@example.org" in sent.body
+
+
+def test_a_new_password_is_told_and_ends_tokens(world):
+    _, secret = Token.make(world.people["alice"], "cluster")
+    Token.make(world.people["bob"], "cluster")
+    client = world.client("alice")
+    data = {"oldpassword": "pass", "password1": PASSWORD, "password2": PASSWORD}
+    assert "are revoked" in client.get(reverse("account_change_password")).content.decode()
+    client.post(reverse("account_change_password"), data)
+    (sent,) = mail.outbox
+    assert (sent.to, sent.subject) == (["alice@example.org"], "Your password was changed")
+    assert Client().get("/api/v1/me", headers={"Authorization": f"Bearer {secret}"}).status_code == 401
+    assert [token.user.name for token in Token.objects.all()] == ["Bob"]
+
+
+def test_a_password_that_is_set_anew_by_mail_ends_tokens_too(world):
+    Token.make(world.people["alice"], "cluster")
+    client = Client()
+    client.post(reverse("account_reset_password"), {"email": "alice@example.org"})
+    form = client.get(link_in(mail.outbox[0]), follow=True)
+    client.post(form.redirect_chain[-1][0], {"password1": PASSWORD, "password2": PASSWORD})
+    assert User.objects.get(email="alice@example.org").check_password(PASSWORD)
+    assert not Token.objects.exists()
+    assert mail.outbox[-1].subject == "Your password was set anew"
+
+
+@pytest.mark.parametrize("host", ["localhost:6666", "127.0.0.1", "challenge.example.org:81"])
+def test_links_in_mails_lead_to_the_site_whatever_host_was_named(world, settings, host):
+    settings.URL = "https://challenge.example.org"
+    settings.ALLOWED_HOSTS = ["challenge.example.org", "localhost", "127.0.0.1"]
+    client = Client(headers={"Host": host})
+    client.post(reverse("account_reset_password"), {"email": "alice@example.org"})
+    client.post(reverse("account_reset_password"), {"email": "nobody@example.org"})
+    signs_up(client)
+    signs_up(client, "alice@example.org")
+    assert len(mail.outbox) == 4
+    for sent in mail.outbox:
+        assert host not in sent.body
+        assert set(re.findall(r"https?://[^/\s]+", sent.body)) == {"https://challenge.example.org"}
+        assert sent.body.endswith("isocenter, challenge.example.org")
+
+
+def test_nobody_is_locked_out_from_elsewhere_and_nobody_guesses_for_long(world):
+    def tries(password, address, host="testserver"):
+        client = Client(REMOTE_ADDR=address, headers={"Host": host})
+        client.post(reverse("account_login"), {"login": "Carol@example.org", "password": password})
+        return "_auth_user_id" in client.session
+
+    for number in range(12):
+        tries("wrong", f"10.9.{number}.1")
+    assert tries("pass", "192.0.2.7")
+    for number in range(5):
+        tries("wrong", "192.0.2.8", host=f"localhost:{number + 1}")  # the port is not another site
+    assert not tries("pass", "192.0.2.8")
+    assert tries("pass", "192.0.2.7")
+
+
+@pytest.mark.parametrize("name", ["the site", "The  Site", "thе site", "The command line"])
+def test_nobody_is_called_what_the_log_calls_the_site(world, name):
+    page = world.client("alice").post(reverse("account"), {"name": name, "institution": "", "zone": ""})
+    assert (page.status_code, "calls itself" in page.content.decode()) == (400, True)
+    assert User.objects.get(email="alice@example.org").name == "Alice"
+    signs_up(Client(), name=name)
+    assert not User.objects.filter(email="new@example.org").exists()

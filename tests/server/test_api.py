@@ -18,7 +18,6 @@ from isocenter.server import files
 from isocenter.server.api.v1 import operations
 from isocenter.server.models import (
     Download,
-    LicenceAcceptance,
     Release,
     Run,
     Snapshot,
@@ -28,7 +27,7 @@ from isocenter.server.models import (
     Version,
     Worker,
 )
-from isocenter.server.pages.challenge.data import licence_hash
+from isocenter.server.people import licences
 from isocenter.server.policy import Door, Visit
 from isocenter.server.submitting import intake, looking, uploads
 from isocenter.server.work import queue
@@ -315,7 +314,7 @@ def test_data_are_downloaded_with_a_token_a_licence_and_a_trace(world, release):
     path = found["url"].removeprefix("http://testserver")
     response = Client().get(path, headers=bearer)
     assert (response.status_code, "licence" in response.json()["detail"]) == (403, True)
-    LicenceAcceptance.objects.create(user=world.people["alice"], release=release, licence_sha256=licence_hash(release))
+    licences.accept(world.people["alice"], release)
     assert asked(world, "alice", f"{NECK}/releases")[0]["available"] is True
     response = Client().get(path, headers=bearer)
     assert b"".join(response.streaming_content) == b"0123456789"
@@ -324,7 +323,7 @@ def test_data_are_downloaded_with_a_token_a_licence_and_a_trace(world, release):
     assert Client().get(path).status_code == 401
     assert world.client("stranger").get(path).status_code == 403
     assert asked(world, "stranger", f"{NECK}/releases")[0]["available"] is False
-    assert world.client("alice").get(path.replace(found["key"], "nothing")).status_code == 404
+    assert world.client("alice").get(path.replace(found["key"], str(uuid.uuid4()))).status_code == 404
 
 
 def test_registration_team_and_quota(world):
@@ -468,6 +467,15 @@ def test_scores_and_cases_are_seen_as_the_phase_allows(world):
     world.at.move(days=40)  # the results are out
     assert asked(world, "alice", hidden)["scores"]
     assert asked(world, "alice", f"{hidden}/cases", 403)
+
+
+def test_organisers_cancel_with_a_reason_only(world):
+    one = world.submission("Rigi", "validation")
+    queue.enqueue(Run.Kind.SCORE, world.challenge, submission=one)
+    path = f"{NECK}/submissions/{one.pk}/cancel"
+    response = posted(world, "organiser", path)
+    assert (response.status_code, response.json()["detail"].startswith("Say why")) == (422, True)
+    assert posted(world, "organiser", f"{path}?reason=A+mistake.").json()["state"] == "cancelled"
 
 
 def test_progress_place_and_reason(world):

@@ -6,10 +6,13 @@ import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from board_worlds import hosts, made
 from django.core.exceptions import PermissionDenied
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from conftest import CASES, World
 from isocenter.editions import alias, parse
@@ -93,6 +96,32 @@ def test_a_report_has_the_names_that_are_announced(world, quick):
     texts = [path.read_text() for path in (world.data / found.folder).rglob("*") if path.is_file()]
     assert any("Pilatus" in text and HIDDEN in text for text in texts)
     assert not any("Rigi" in text for text in texts)
+
+
+def told(world: World, artefact: Artefact) -> str:
+    return "".join(path.read_text() for path in (world.data / artefact.folder).rglob("*") if path.is_file())
+
+
+def test_a_report_for_everybody_has_the_cases_of_no_hidden_phase(world, quick):
+    world.challenge.version.cohort = [{"phase": "test", "case": case, "grade": "G4"} for case in CASES]
+    world.challenge.version.save()
+    for name, size in (("Rigi", 3), ("Pilatus", 4)):
+        world.scored(name, "validation", size)
+    made(world, "validation")
+    open_to_all = work(artefacts.order(visit(world), "report", "validation"))  # teams see their cases there
+    assert CASES[0] in told(world, open_to_all)
+    results(world)
+    whole = work(artefacts.order(visit(world), "report", "test", all_names=True))
+    assert CASES[0] in told(world, whole)
+    assert "winner-differences" in told(world, whole)
+    for phase in ("test", "validation"):  # of the one, and of one that draws from it when its results are out
+        world.at.now = MAY
+        found = work(artefacts.order(visit(world), "report", phase))
+        assert artefacts.note_of(found).everybody
+        assert not any(case in told(world, found) for case in CASES)
+        assert "G4" not in told(world, found)
+        assert "0.9523809" not in told(world, found)
+        assert "board-dice" in told(world, found)
 
 
 def test_a_report_with_all_names_is_for_organisers_whatever_is_published(world, quick):
@@ -181,6 +210,16 @@ def test_an_early_report_has_nothing_of_later_phases(world, quick):
     assert first == second
 
 
+def test_a_report_does_not_say_that_nobody_took_part_in_a_phase_whose_numbers_are_hidden(world, quick):
+    for name in ("Rigi", "Pilatus"):
+        world.scored(name, "validation", 3)
+    made(world, "validation")
+    results(world)
+    found = work(artefacts.order(visit(world), "report", "validation"))
+    rows = (world.data / found.folder / "data" / "participation-by-phase.csv").read_text().splitlines()
+    assert [row.rsplit(",", 2)[1:] for row in rows[1:]] == [["2", "2"], ["", ""]]
+
+
 def test_a_report_does_not_speak_of_a_phase_that_nobody_has_heard_of(world, quick):
     results(world)
     world.challenge.version.toml = world.challenge.version.toml.replace('title = "Final"', 'title = "Grande Finale"')
@@ -255,6 +294,24 @@ def test_the_folder_is_one_that_the_library_reads(world, tmp_path):
     assert sorted(path.name for path in (tmp_path / "edition" / "reference").iterdir()) == [
         f"{c}.nii.gz" for c in CASES
     ]
+
+
+def test_of_what_came_at_one_moment_the_order_is_always_the_same(world, tmp_path):
+    world.at.now = APRIL
+    for key, team in ((2, "Rigi"), (1, "Pilatus")):
+        world.scored(team, "test", 4, id=UUID(int=key))
+    with CaptureQueriesContext(connection) as asked:
+        home = folder(world, tmp_path / "edition", people=True)
+    rows = (home / "submissions.csv").read_text().splitlines()[1:]
+    assert [row.split(",")[0] for row in rows] == ["Pilatus", "Rigi"]
+    # A database may keep its own order by chance, so the question itself is looked at.
+    for table in ("submission", "registration"):
+        [last] = {
+            one["sql"].rsplit("ORDER BY", 1)[-1].split(",")[-1].strip()
+            for one in asked.captured_queries
+            if f'FROM "site_{table}"' in one["sql"] and f'"site_{table}"."made" ASC' in one["sql"]
+        }
+        assert last == f'"site_{table}"."id" ASC'
 
 
 def test_what_was_granted_beyond_the_quota_counts_in_the_folder_too(world, tmp_path):

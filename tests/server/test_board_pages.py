@@ -27,6 +27,7 @@ from isocenter.server.boards.plots import axis_of, whisker
 from isocenter.server.boards.what_if import reweighted, weights_of
 from isocenter.server.editions import code_of
 from isocenter.server.models import CodeLink, Snapshot, Submission
+from isocenter.server.work import making
 
 APRIL = datetime(2026, 4, 10, 12, tzinfo=UTC)  # the test phase is open, and hidden
 MAY = datetime(2026, 5, 20, 12, tzinfo=UTC)  # its results are out; the final is open, teams see their own row
@@ -212,6 +213,15 @@ def test_who_led_while_nobody_saw_it_is_not_named_by_the_history(world):
     assert "Rigi" in get(world, "organiser", f"/c/neck/boards/at/{first.digest}/")
 
 
+def test_equal_boards_of_two_phases_have_two_permanent_addresses(world):
+    faces = {snapshot(world, phase, board(("Rigi", 0.6))).face for phase in ("validation", "test")}
+    assert len(faces) == 2
+    world.at.now = MAY
+    for phase in ("validation", "test"):
+        face = Snapshot.objects.get(phase=phase).face
+        assert f"/c/neck/boards/{phase}/dice/" in get(world, "organiser", f"/c/neck/boards/at/{face}/")
+
+
 # --- what is shown ---------------------------------------------------------------------------------------------------
 
 
@@ -294,6 +304,27 @@ def test_scores_have_no_more_digits_than_the_phase_gives_away(world):
     assert "0.88" in get(world, "carol", "/c/neck/boards/validation/dice/board.csv")
     assert "0.8765" in get(world, "organiser", "/c/neck/boards/validation/dice/board.json")
     assert "0.87654" not in get(world, "organiser", "/c/neck/boards/validation/dice/board.json")
+
+
+@pytest.mark.parametrize("more", ["", "ladder = 0.001\n"])
+def test_nor_does_the_submission_that_a_row_opens_tell_more_digits(world, more):
+    world.challenge.version.toml = world.challenge.version.toml.replace(
+        'counts = "best"', f'counts = "best"\n{more}decimals = 1'
+    )
+    world.challenge.version.save()
+    opened = []
+    for sizes in ((3, 5), (5, 3)):  # 0.857 and 0.889 are both shown as 0.9: better, and worse, look the same
+        Submission.objects.all().delete()
+        Snapshot.objects.all().delete()
+        for size in sizes:
+            last = world.scored("Rigi", "validation", size)
+            world.at.move(hours=1)
+            making.make_boards(world.challenge, "validation")
+        page = get(world, "alice", "/c/neck/boards/validation/dice/")
+        assert ">0.9<" in page
+        opened.append((str(last.pk) in page, page.count("/submissions/")))
+    assert opened[0] == opened[1]
+    assert opened[0][0] is not bool(more)
 
 
 def test_files_are_what_the_page_shows(world):
@@ -379,6 +410,16 @@ def test_a_board_that_could_not_be_made_is_told_to_organisers(world):
 def test_an_empty_board_says_what_to_do(world):
     assert "/c/neck/submit/validation/" in get(world, "alice", "/c/neck/boards/validation/dice/")
     assert "nobody has a scored submission" in get(world, "", "/c/neck/boards/validation/dice/")
+
+
+def test_a_board_that_is_being_made_says_so_to_whom_it_is_for(world):
+    for phase in ("validation", "test"):
+        making.refresh(world.challenge, phase)
+    assert "is being made" in get(world, "", "/c/neck/boards/validation/dice/")
+    world.at.move(days=40)
+    assert "is being made" in get(world, "organiser", "/c/neck/boards/test/dice/")
+    for name in ("", "alice"):
+        assert "is being made" not in get(world, name, "/c/neck/boards/test/dice/")
 
 
 # --- receipts --------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+from datetime import timedelta
 from urllib.parse import quote
 
 import nibabel
@@ -16,7 +17,8 @@ from hypothesis import strategies as st
 
 from isocenter.editions import Sight
 from isocenter.scores import Row, frame
-from isocenter.server.models import Evaluation, Reference
+from isocenter.server.models import Download, Evaluation, Reference, Release
+from isocenter.server.people import licences
 from isocenter.server.submitting import measured
 from isocenter.volumes import Volume, read, write
 
@@ -111,8 +113,74 @@ def test_scans_that_the_organisers_gave_lie_behind_the_output(world):
     layers = json.loads(client.get(at(one, file="sight.json")).content)["layers"]
     assert [layer["role"] for layer in layers] == ["image", "output"]
     response = client.get(at(one, file="image-0.nii.gz"))
-    assert response["Cache-Control"].startswith("private")
+    assert response["Cache-Control"] == client.get(at(one, file="sight.json"))["Cache-Control"] == "private, no-store"
     assert voxels(response).shape == (12, 10, 8)
+
+
+def scanned(world, phase: str = "validation") -> None:
+    reference = world.references[phase]
+    grid = read(world.data / reference.folder / "CHUV002.nii.gz").grid
+    (world.data / "scans").mkdir()
+    for case in SIZES:
+        write(Volume(np.ones(grid.shape, dtype=np.float32), grid), world.data / "scans" / f"{case}.nii.gz")
+    Reference.objects.filter(pk=reference.pk).update(images="scans")
+
+
+def offered(world, phase: str, **fields) -> Release:
+    return Release.objects.create(
+        challenge=world.challenge, phase=phase, title="Images", name="i", file="x", size=1, sha256="0" * 64, **fields
+    )
+
+
+def shown(world, one, who: str = "alice") -> tuple[list[str], int, bool]:
+    """The kinds of layers, the answer to who asks for the scan, and whether the page says what to do."""
+    client = world.client(who)
+    roles = [layer["role"] for layer in json.loads(client.get(at(one, file="sight.json")).content)["layers"]]
+    scan = client.get(at(one, file="image-0.nii.gz"))
+    return roles, scan.status_code, "To see the scans, accept the licence" in client.get(at(one)).content.decode()
+
+
+@pytest.mark.parametrize("phase", ["validation", ""])
+def test_scans_are_data_of_the_phase_and_come_under_its_licence(world, phase):
+    scanned(world)
+    one = world.scored("Rigi", "validation", SIZES)
+    release = offered(world, phase, licence="For this challenge only.")
+    assert shown(world, one) == (["output"], 404, True)
+    assert shown(world, one, "organiser")[1] == 200
+    assert shown(world, one) == (["output"], 404, True)  # what is open for the one is not for the other
+    licences.accept(world.people["alice"], release)
+    assert shown(world, one) == (["image", "output"], 200, False)
+    assert shown(world, one, "bob") == (["output"], 404, True)
+    Release.objects.update(licence="Other words.")
+    assert shown(world, one) == (["output"], 404, True)
+
+
+def test_scans_are_shown_when_the_data_are_released(world):
+    scanned(world)
+    one = world.scored("Rigi", "validation", SIZES)
+    offered(world, "validation", released=world.at.now + timedelta(days=1))
+    offered(world, "", licence="Of other data.")
+    assert shown(world, one) == (["output"], 404, False)
+    world.at.move(days=2)
+    assert shown(world, one) == (["image", "output"], 200, False)
+
+
+def test_who_took_scans_is_kept_once_a_day(world):
+    scanned(world)
+    first, second = (world.scored("Rigi", "validation", SIZES) for _ in range(2))
+    client = world.client("alice")
+    for one in (first, second, first):
+        assert client.get(at(one, file="image-0.nii.gz")).status_code == 200
+        assert client.get(at(one, file="output.nii.gz")).status_code == 200
+        assert client.head(at(one, "CHUV003", "image-0.nii.gz")).status_code == 200
+    (row,) = Download.objects.all()
+    assert (row.user, row.what) == (world.people["alice"], "Scans of CHUV002 in validation, to look at")
+    world.at.move(hours=25)
+    client.get(at(first, file="image-0.nii.gz"))
+    client.get(at(first, "CHUV001", "image-0.nii.gz"))
+    world.client("organiser").get(at(first, file="image-0.nii.gz"))
+    assert Download.objects.count() == 4
+    assert Download.objects.get(user=world.people["organiser"]).what == row.what
 
 
 def test_cases_are_walked_through_the_worst_first(world):

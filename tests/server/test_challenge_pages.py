@@ -131,7 +131,7 @@ def test_a_phase_that_is_not_announced_leaves_no_trace(secret, name: str, addres
 @pytest.mark.parametrize("name", OUTSIDERS)
 def test_neither_does_it_in_any_version_or_news_item(secret, name: str) -> None:
     page = text_of(secret, name, "/c/neck/versions/") + text_of(secret, name, "/c/neck/news/")
-    addresses = set(re.findall(r'href="(/c/neck/(?:versions|news)/\w+/)"', page))
+    addresses = set(re.findall(r'href="(/c/neck/(?:versions|news)/[\w-]+/)"', page))
     assert len(addresses) == 3  # two versions, one item
     for address in addresses:
         assert TRACES.search(text_of(secret, name, address)) is None
@@ -152,13 +152,19 @@ def test_organisers_are_told_what_nobody_else_knows(secret) -> None:
     assert ">not announced<" not in text_of(secret, "organiser", "/c/neck/")
 
 
+def test_nobody_finds_data_or_news_by_counting(secret) -> None:
+    for row in (Release.objects.first(), Announcement.objects.first()):
+        where = "data" if isinstance(row, Release) else "news"
+        for name in ("alice", "organiser"):
+            assert secret.client(name).get(f"/c/neck/{where}/{row.pk}/").status_code == 404
+
+
 def test_what_it_has_cannot_be_had_by_its_address(secret) -> None:
     hidden = Release.objects.get(phase="final")
     news = Announcement.objects.get(phase="final")
     for address in (
-        f"/c/neck/data/{hidden.pk}/",
-        f"/c/neck/data/{key_of(secret.challenge, 'release', hidden.pk)}/",
-        f"/c/neck/news/{key_of(secret.challenge, 'news', news.pk)}/",
+        f"/c/neck/data/{hidden.key}/",
+        f"/c/neck/news/{news.key}/",
         f"/c/neck/versions/{key_of(secret.challenge, 'version', 3)}/",
         "/c/neck/versions/3/",
     ):

@@ -12,6 +12,7 @@ from django.core import mail
 from django.core.cache import cache
 
 from isocenter.server import decisions
+from isocenter.server.markdown import rendered
 from isocenter.server.models import (
     Access,
     Announcement,
@@ -188,10 +189,10 @@ def test_everybody_reads_and_those_who_take_part_write(world, posted) -> None:
     one = topic(world)
     for name in ("", "stranger", "waiting", "reader", "alice"):
         assert "Orientation?" in world.client(name).get("/c/neck/forum/").content.decode()
-        assert "Is it LPS?" in world.client(name).get(f"/c/neck/forum/{one.pk}/").content.decode()
+        assert "Is it LPS?" in world.client(name).get(f"/c/neck/forum/{one.key}/").content.decode()
     for name, status in (("", 302), ("stranger", 403), ("waiting", 403), ("reader", 403)):
         assert posted(world, name, "/c/neck/forum/new/", title="x", text="y")[0].status_code == status
-        assert posted(world, name, f"/c/neck/forum/{one.pk}/reply/", text="y")[0].status_code == status
+        assert posted(world, name, f"/c/neck/forum/{one.key}/reply/", text="y")[0].status_code == status
     assert (Topic.objects.count(), Post.objects.count()) == (1, 1)
 
 
@@ -199,25 +200,25 @@ def test_a_question_is_told_to_the_organisers_and_the_answer_to_who_asked(world,
     answer, mails = posted(world, "alice", "/c/neck/forum/new/", title="Which  grid?", text="LPS or RAS?")
     assert [one.to for one in mails] == [["organiser@example.org"]]
     one = Topic.objects.get()
-    assert (one.title, answer.url) == ("Which grid?", f"/c/neck/forum/{one.pk}/")
-    answer, mails = posted(world, "organiser", f"/c/neck/forum/{one.pk}/reply/", text="LPS.")
+    assert (one.title, answer.url) == ("Which grid?", f"/c/neck/forum/{one.key}/")
+    answer, mails = posted(world, "organiser", f"/c/neck/forum/{one.key}/reply/", text="LPS.")
     assert [one.to for one in mails] == [["alice@example.org"]]
-    assert f"/c/neck/forum/{one.pk}/" in mails[0].body
-    assert answer.url.endswith(f"#post-{Post.objects.order_by('pk').last().pk}")
-    _, mails = posted(world, "alice", f"/c/neck/forum/{one.pk}/reply/", text="Thanks.")
+    assert f"/c/neck/forum/{one.key}/" in mails[0].body
+    assert answer.url.endswith(f"#post-{Post.objects.order_by('pk').last().key}")
+    _, mails = posted(world, "alice", f"/c/neck/forum/{one.key}/reply/", text="Thanks.")
     assert [one.to for one in mails] == [["organiser@example.org"]]
 
 
 def test_posts_of_organisers_are_marked(world) -> None:
     one = topic(world)
-    assert "chip good" not in world.client("").get(f"/c/neck/forum/{one.pk}/").content.decode()
+    assert "chip good" not in world.client("").get(f"/c/neck/forum/{one.key}/").content.decode()
     Post.objects.create(topic=one, author=world.people["organiser"], text="LPS.", made=world.at.now)
-    assert world.client("").get(f"/c/neck/forum/{one.pk}/").content.decode().count("chip good") == 1
+    assert world.client("").get(f"/c/neck/forum/{one.key}/").content.decode().count("chip good") == 1
 
 
 def test_what_is_written_can_do_no_harm(world, posted) -> None:
     posted(world, "alice", "/c/neck/forum/new/", title="<b>x</b>", text="<img src=x onerror=alert(1)> **fine**")
-    page = world.client("").get(f"/c/neck/forum/{Topic.objects.get().pk}/").content.decode()
+    page = world.client("").get(f"/c/neck/forum/{Topic.objects.get().key}/").content.decode()
     assert "<b>x</b>" not in page
     assert "<img src=x" not in page
     assert "<strong>fine</strong>" in page
@@ -234,55 +235,54 @@ def test_an_empty_or_endless_question_is_not_taken(world, posted, form) -> None:
 def test_one_changes_what_one_wrote_oneself(world, posted) -> None:
     post = topic(world).posts.get()
     for name, status in (("carol", 404), ("organiser", 404), ("alice", 302)):
-        assert posted(world, name, f"/c/neck/forum/posts/{post.pk}/", text=f"by {name}")[0].status_code == status
+        assert posted(world, name, f"/c/neck/forum/posts/{post.key}/", text=f"by {name}")[0].status_code == status
     post.refresh_from_db()
     assert (post.text, post.edited) == ("by alice", world.at.now)
-    assert "changed" in world.client("").get(f"/c/neck/forum/{post.topic_id}/").content.decode()
+    assert "changed" in world.client("").get(f"/c/neck/forum/{post.topic.key}/").content.decode()
 
 
 def test_a_hidden_post_is_there_for_organisers_only(world, posted) -> None:
     one = topic(world, "Orientation?", "alice", "Is it LPS?", "You are all wrong.")
     rude = one.posts.order_by("pk").last()
-    address = f"/c/neck/forum/posts/{rude.pk}/hide/"
+    address = f"/c/neck/forum/posts/{rude.key}/hide/"
     assert posted(world, "carol", address, does="hide", reason="rude")[0].status_code == 403
     posted(world, "organiser", address, does="hide", reason="")
     assert not Post.objects.filter(hidden=True).exists()
     posted(world, "organiser", address, does="hide", reason="It is rude.")
     for name in ("", "alice", "carol"):
-        page = world.client(name).get(f"/c/neck/forum/{one.pk}/").content.decode()
+        page = world.client(name).get(f"/c/neck/forum/{one.key}/").content.decode()
         assert "You are all wrong." not in page
         assert '<td class="number">1</td>' in world.client(name).get("/c/neck/forum/").content.decode()
         assert "Nothing was found" in world.client(name).get("/c/neck/forum/?q=all+wrong").content.decode()
-    assert "You are all wrong." in world.client("organiser").get(f"/c/neck/forum/{one.pk}/").content.decode()
+    assert "You are all wrong." in world.client("organiser").get(f"/c/neck/forum/{one.key}/").content.decode()
     made = Decision.objects.get()
-    assert (made.what, made.reason, made.actor) == ("hide a post", "It is rude.", "Organiser")
-    assert posted(world, "alice", f"/c/neck/forum/posts/{rude.pk}/", text="Sorry")[0].status_code == 404
+    assert (made.what, made.reason, made.actor) == ("hide a post", "It is rude.", world.people["organiser"].signed)
+    assert posted(world, "alice", f"/c/neck/forum/posts/{rude.key}/", text="Sorry")[0].status_code == 404
     posted(world, "organiser", address, does="show", reason="A mistake.")
-    assert "You are all wrong." in world.client("").get(f"/c/neck/forum/{one.pk}/").content.decode()
+    assert "You are all wrong." in world.client("").get(f"/c/neck/forum/{one.key}/").content.decode()
 
 
 def test_a_topic_with_everything_hidden_is_not_there(world, posted) -> None:
     one = topic(world, "Spam for sale")
-    posted(world, "organiser", f"/c/neck/forum/{one.pk}/moderate/", does="hide", reason="spam")
+    posted(world, "organiser", f"/c/neck/forum/{one.key}/moderate/", does="hide", reason="spam")
     assert "Spam" not in world.client("alice").get("/c/neck/forum/").content.decode()
-    for address in (f"/c/neck/forum/{one.pk}/", f"/c/neck/forum/{one.pk}/reply/"):
-        assert world.client("alice").get(address).status_code in (404, 405)
-        assert posted(world, "alice", address, text="x")[0].status_code == 404
+    assert world.client("alice").get(f"/c/neck/forum/{one.key}/").status_code == 404
+    assert posted(world, "alice", f"/c/neck/forum/{one.key}/reply/", text="x")[0].status_code == 404
     assert "Spam for sale" in world.client("organiser").get("/c/neck/forum/").content.decode()
 
 
 def test_organisers_pin_and_close_with_a_reason(world, posted) -> None:
     old, new = topic(world, "An older one"), topic(world, "A younger one")
-    address = f"/c/neck/forum/{old.pk}/moderate/"
+    address = f"/c/neck/forum/{old.key}/moderate/"
     posted(world, "organiser", address, does="pin", reason="Many ask.")
     posted(world, "organiser", address, does="close", reason="Answered.")
     posted(world, "organiser", address, does="close", reason="Twice.")
     page = world.client("").get("/c/neck/forum/").content.decode()
     assert page.index("An older one") < page.index("A younger one")
     assert [one.what for one in Decision.objects.all()] == ["pin a topic", "close a topic"]
-    assert posted(world, "alice", f"/c/neck/forum/{old.pk}/reply/", text="x")[0].status_code == 403
-    assert posted(world, "alice", f"/c/neck/forum/posts/{old.posts.get().pk}/", text="x")[0].status_code == 403
-    assert posted(world, "organiser", f"/c/neck/forum/{old.pk}/reply/", text="x")[0].status_code == 302
+    assert posted(world, "alice", f"/c/neck/forum/{old.key}/reply/", text="x")[0].status_code == 403
+    assert posted(world, "alice", f"/c/neck/forum/posts/{old.posts.get().key}/", text="x")[0].status_code == 403
+    assert posted(world, "organiser", f"/c/neck/forum/{old.key}/reply/", text="x")[0].status_code == 302
     assert posted(world, "alice", address, does="reopen", reason="x")[0].status_code == 403
     assert posted(world, "organiser", address, does="burn", reason="x")[0].status_code == 404
     assert new.posts.count() == 1
@@ -291,14 +291,14 @@ def test_organisers_pin_and_close_with_a_reason(world, posted) -> None:
 
 def test_mails_about_a_topic_can_be_had_and_left(world, posted) -> None:
     one = topic(world)
-    address = f"/c/neck/forum/{one.pk}/mails/"
+    address = f"/c/neck/forum/{one.key}/mails/"
     posted(world, "carol", address, mails="yes")
     posted(world, "carol", address, mails="yes")
     assert Subscription.objects.count() == 1
-    _, mails = posted(world, "bob", f"/c/neck/forum/{one.pk}/reply/", text="I wonder too.")
+    _, mails = posted(world, "bob", f"/c/neck/forum/{one.key}/reply/", text="I wonder too.")
     assert [one.to for one in mails] == [["carol@example.org"]]
     posted(world, "carol", address, mails="no")
-    _, mails = posted(world, "bob", f"/c/neck/forum/{one.pk}/reply/", text="Still.")
+    _, mails = posted(world, "bob", f"/c/neck/forum/{one.key}/reply/", text="Still.")
     assert mails == []
     assert posted(world, "", address, mails="yes")[0].status_code == 302
     assert not Subscription.objects.filter(user=world.people["carol"]).exists()
@@ -307,18 +307,18 @@ def test_mails_about_a_topic_can_be_had_and_left(world, posted) -> None:
 def test_nobody_floods_the_forum(world, posted) -> None:
     one = topic(world)
     for i in range(12):
-        posted(world, "alice", f"/c/neck/forum/{one.pk}/reply/", text=f"Again {i}")
-        posted(world, "organiser", f"/c/neck/forum/{one.pk}/reply/", text=f"No {i}")
+        posted(world, "alice", f"/c/neck/forum/{one.key}/reply/", text=f"Again {i}")
+        posted(world, "organiser", f"/c/neck/forum/{one.key}/reply/", text=f"No {i}")
     assert Post.objects.filter(author=world.people["alice"]).count() == 1 + 10
     assert Post.objects.filter(author=world.people["organiser"]).count() == 12
 
 
 def test_long_topics_have_pages(world, posted) -> None:
     one = topic(world, "Long", "alice", *(f"Post {i}." for i in range(30)))
-    answer, _ = posted(world, "bob", f"/c/neck/forum/{one.pk}/reply/", text="The last.")
-    assert f"/c/neck/forum/{one.pk}/?page=2#post-" in answer.url
-    assert "The last." not in world.client("").get(f"/c/neck/forum/{one.pk}/").content.decode()
-    assert "The last." in world.client("").get(f"/c/neck/forum/{one.pk}/?page=2").content.decode()
+    answer, _ = posted(world, "bob", f"/c/neck/forum/{one.key}/reply/", text="The last.")
+    assert f"/c/neck/forum/{one.key}/?page=2#post-" in answer.url
+    assert "The last." not in world.client("").get(f"/c/neck/forum/{one.key}/").content.decode()
+    assert "The last." in world.client("").get(f"/c/neck/forum/{one.key}/?page=2").content.decode()
 
 
 def test_topics_of_another_challenge_are_not_there(world) -> None:
@@ -327,8 +327,8 @@ def test_topics_of_another_challenge_are_not_there(world) -> None:
     other = Challenge.objects.create(slug="lung", salt=b"x", version=world.challenge.version, published=True)
     one = Topic.objects.create(challenge=other, title="Elsewhere", author=world.people["alice"])
     post = Post.objects.create(topic=one, author=world.people["alice"], text="x")
-    assert world.client("organiser").get(f"/c/neck/forum/{one.pk}/").status_code == 404
-    assert world.client("alice").get(f"/c/neck/forum/posts/{post.pk}/").status_code == 404
+    assert world.client("organiser").get(f"/c/neck/forum/{one.key}/").status_code == 404
+    assert world.client("alice").get(f"/c/neck/forum/posts/{post.key}/").status_code == 404
 
 
 # Code
@@ -399,3 +399,12 @@ def test_a_team_gives_changes_and_takes_back_its_link(world, posted) -> None:
     assert CodeLink.objects.count() == 0
     assert posted(world, "alice", "/c/neck/code/", **form | {"phase": "final"})[0].status_code == 404
     assert posted(world, "stranger", "/c/neck/code/", **form)[0].status_code == 403
+
+
+def test_nobody_fetches_a_file_by_reading_a_post(world) -> None:
+    """Who may download it would, and would stand in the log."""
+    one = topic(world, "A question", "alice", "![a picture](/c/neck/data/r1/) and ![x][1]\n\n[1]: /c/neck/data/r2/")
+    page = world.client("carol").get(f"/c/neck/forum/{one.key}/").content.decode()
+    assert 'src="/c/neck/data/' not in page
+    assert 'href="/c/neck/data/r1/"' in page
+    assert "<img" in rendered("![a picture](/static/x.png)")  # organisers may, on their pages

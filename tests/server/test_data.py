@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from isocenter.server.models import Access, Download, LicenceAcceptance, Release, Role, Token, Version
+from isocenter.server.models import Access, Download, LicenceAcceptance, Reference, Release, Role, Token, Version
 from isocenter.server.pages.challenge.data import safe_name
-from isocenter.server.telling.known import key_of
+from isocenter.server.telling.ranges import send
 
 CONTENT = bytes(range(256)) * 40
 
@@ -37,7 +37,7 @@ def get(world: Any, name: str, one: Release, **headers: str) -> tuple[int, bytes
 
 
 def address(world: Any, one: Release) -> str:
-    return f"/c/neck/data/{key_of(world.challenge, 'release', one.pk)}/"
+    return f"/c/neck/data/{one.key}/"
 
 
 @pytest.mark.parametrize(
@@ -158,6 +158,9 @@ def test_every_download_is_kept(world) -> None:
         ("bytes=-", 200, slice(None)),
         ("lines=0-9", 200, slice(None)),
         ("bytes=a-b", 200, slice(None)),
+        (f"bytes={'9' * 5000}-", 200, slice(None)),
+        (f"bytes={'9' * 18}-", 416, slice(0, 0)),
+        ("bytes=\u0661-", 200, slice(None)),
     ],
 )
 def test_a_download_goes_on_where_it_broke_off(world, asked: str, status: int, part: slice) -> None:
@@ -252,6 +255,29 @@ def test_cases_are_listed_with_the_data_and_what_is_known_of_them_with_the_resul
     assert len(cases(world, "organiser")) == 8
 
 
+@pytest.mark.parametrize("own", [True, False])
+def test_a_case_of_no_phase_is_shown_as_the_phase_that_shows_least_of_it(world, own: bool) -> None:
+    cohort = [{"phase": "", "case": name, "grade": f"G-{name}"} for name in ("CHUV001", "TRAIN1")]
+    Version.objects.update(cohort=cohort)
+    if own:  # also where the manifest names no phase, but the reference is one of a phase
+        Reference.objects.exclude(phase="validation").update(cases=["CHUV001"])
+        Reference.objects.filter(phase="validation").update(cases=["VAL1"])
+    else:
+        Reference.objects.filter(phase="final").delete()
+        Reference.objects.filter(phase="test").update(phase="")
+
+    def seen(name: str) -> set[str]:
+        page = world.client(name).get("/c/neck/data/").content.decode()
+        return {word for row in cohort for word in (f">{row['case']}<", row["grade"]) if word in page}
+
+    training = {">TRAIN1<", "G-TRAIN1"} if own else set()
+    assert seen("") == seen("stranger") == set()
+    assert seen("alice") == training
+    world.at.now = datetime(2026, 4, 2, tzinfo=UTC)  # the hidden test is open, its data are there
+    assert seen("alice") == training | ({">CHUV001<"} if own else {">CHUV001<", ">TRAIN1<"})
+    assert len(seen("organiser")) == 4
+
+
 def test_a_reader_gets_no_data_even_if_registered(world) -> None:
     Role.objects.create(user=world.people["alice"], challenge=world.challenge, kind=Role.Kind.READER)
     assert get(world, "alice", release(world, "validation"))[0] == 403
@@ -259,3 +285,60 @@ def test_a_reader_gets_no_data_even_if_registered(world) -> None:
 
 def test_without_data_the_page_says_what_to_expect(world) -> None:
     assert "No data are offered here yet" in world.client("alice").get("/c/neck/data/").content.decode()
+
+
+def accepts(world, name: str, one: Release) -> None:
+    words = hashlib.sha256(one.licence.encode()).hexdigest()
+    world.client(name).post(f"{address(world, one)}licence/", {"licence": words, "accepted": "yes"})
+
+
+def withdraw(world, one: Release) -> None:
+    sent = {"withdraw": "1", "reason": "A name was in it."}
+    assert world.client("organiser").post(f"/c/neck/organise/data/releases/{one.key}/", sent).status_code == 302
+    assert not Release.objects.filter(pk=one.pk).exists()
+
+
+def test_who_accepted_a_licence_stays_known_when_the_data_are_withdrawn(world) -> None:
+    one = release(world, title="Images", licence="For this challenge only.")
+    accepts(world, "alice", one)
+    withdraw(world, one)
+    kept = LicenceAcceptance.objects.get()
+    assert (kept.user.name, kept.title, kept.licence) == ("Alice", "Images", "For this challenge only.")
+    assert (kept.challenge, kept.release) == (world.challenge, None)
+    table = world.client("organiser").get("/c/neck/organise/downloads/", {"format": "licences"}).content.decode()
+    assert "Alice <alice@example.org>,Images" in table
+    assert "For this challenge only." in table
+    assert world.client("alice").get("/c/neck/organise/downloads/", {"format": "licences"}).status_code == 403
+
+
+def test_what_takes_the_place_of_withdrawn_data_asks_again_only_in_other_words(world) -> None:
+    old = release(world, licence="For this challenge only.")
+    accepts(world, "alice", old)
+    withdraw(world, old)
+    same = release(world, licence="For this challenge only.")
+    assert get(world, "alice", same)[0] == 200
+    assert get(world, "bob", same)[0] == 403
+    other = release(world, licence="For nothing.")
+    assert get(world, "alice", other)[0] == 403
+
+
+def test_each_of_several_licences_is_accepted_by_itself(world) -> None:
+    one, two = (release(world, licence="For this challenge only.") for _ in range(2))
+    accepts(world, "alice", one)
+    assert get(world, "alice", one)[0] == 200
+    assert get(world, "alice", two)[0] == 403
+
+
+@pytest.mark.parametrize("part", [slice(0, None), slice(1, None), slice(10, 20)])
+def test_a_slow_reader_holds_no_thread(rf, tmp_path, part: slice) -> None:
+    """A server that knows a file sends it by itself, from where it stands and for as long as it is."""
+    from waitress.buffers import ReadOnlyFileBasedBuffer
+
+    path = tmp_path / "big"
+    path.write_bytes(CONTENT)
+    last = "" if part.stop is None else part.stop - 1
+    response = send(rf.get("/", headers={"Range": f"bytes={part.start}-{last}"}), path, name="x", sha256="0").response
+    sent = ReadOnlyFileBasedBuffer(response.file_to_stream)
+    assert sent.prepare(int(response["Content-Length"])) == len(CONTENT[part])
+    assert sent.get(4, skip=True) + sent.get() == CONTENT[part]
+    sent.close()

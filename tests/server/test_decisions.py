@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from django.core import mail
 from django.db import models
 from many_at_once import at_once, database_on_disk  # noqa: F401 (a fixture)
 
 from isocenter.editions import audit
 from isocenter.server import decisions
 from isocenter.server.models import Challenge, Decision
+from isocenter.server.organising import running
+from isocenter.server.policy import Visit
 
 
 @pytest.fixture
@@ -111,3 +116,40 @@ def test_the_chain_can_be_checked_elsewhere(chain):
         for r in rows
     ]
     assert audit.verify(entries, last=rows[-1]["hash"]) == []
+
+
+def test_who_decided_is_known_by_the_address_whatever_name_they_take(world):
+    organiser = world.people["organiser"]
+    for name in ("Staff", "Staff <staff@example.org>", "the site"):
+        organiser.name = name
+        organiser.save()
+        made = decisions.record(world.challenge, organiser, "disqualify", "Rigi", "because")
+        assert made.actor.endswith(" <organiser@example.org>")
+        assert made.actor.count("<") == 1
+    assert made.actor != decisions.record(world.challenge, "the site", "publish", "neck", "planned").actor
+
+
+def test_no_rows_of_the_log_are_changed_or_removed_at_once(chain):
+    for rows in (Decision.objects.all(), chain.challenge.decisions.filter(number=4)):
+        with pytest.raises(TypeError, match="not removed"):
+            rows.delete()
+        with pytest.raises(TypeError, match="not changed"):
+            rows.update(reason="nothing")
+    assert problems(chain) == []
+
+
+def test_an_end_that_is_cut_off_is_missed_by_the_hash_in_a_mail(chain, django_capture_on_commit_callbacks):
+    chain.challenge.published = False
+    chain.challenge.save()
+    with django_capture_on_commit_callbacks(execute=True):
+        running.publish(Visit(chain.people["organiser"], chain.challenge), "We are ready.")
+    (sent,) = mail.outbox
+    (known,) = re.findall("[0-9a-f]{64}", sent.body)
+    client = chain.client("organiser")
+    for page in ("", "decisions/"):
+        text = client.get(f"/c/neck/organise/{page}").content.decode()
+        assert "Decision 5 is the last" in text
+        assert known in text
+    models.QuerySet(Decision).filter(number=5)._raw_delete("default")
+    assert "as they were written" in client.get("/c/neck/organise/decisions/").content.decode()
+    assert "is not in the chain" in client.get("/c/neck/organise/decisions/", {"hash": known}).content.decode()

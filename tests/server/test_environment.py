@@ -54,7 +54,7 @@ def test_without_psycopg_it_is_said_how_to_get_it(tmp_path, monkeypatch):
 def test_a_mail_server_is_spoken_to_in_secret_unless_it_is_here(url, port, tls, ssl):
     found = environment.mail(url, mailers=False)
     assert (found["EMAIL_PORT"], found["EMAIL_USE_TLS"], found["EMAIL_USE_SSL"]) == (port, tls, ssl)
-    options = environment.mail(url, mailers=True)["MAILERS"]["default"]["OPTIONS"]
+    options = environment.mail(url, mailers=True)["MAILERS"][environment.SERVER]["OPTIONS"]
     assert (options["port"], options["use_tls"], options["use_ssl"]) == (port, tls, ssl)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from datetime import timedelta
 
 import pytest
@@ -29,6 +32,21 @@ def second(world, *, published: bool, title: str = "Lungs", extra: str = "") -> 
     made.version = Version.objects.create(challenge=made, number=1, toml=toml + extra, made=world.at.now)
     made.save()
     return made
+
+
+def test_the_site_starts_without_what_only_boards_need(tmp_path):
+    code = """
+import django, sys
+django.setup()
+import isocenter.server.urls
+print(*sys.modules)
+"""
+    given = {"DJANGO_SETTINGS_MODULE": "isocenter.server.settings", "ISOCENTER_DATA": str(tmp_path)}
+    ran = subprocess.run(
+        [sys.executable, "-c", code], env=os.environ | given, capture_output=True, text=True, check=True
+    )
+    heavy = {"isocenter.ranking", "isocenter.metrics", "isocenter.evaluation", "isocenter.stats", "polars", "scipy"}
+    assert not heavy & set(ran.stdout.split())
 
 
 def test_a_fresh_site_tells_staff_how_to_begin_and_others_to_come_back(db, at):

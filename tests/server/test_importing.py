@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import stat
@@ -186,7 +187,8 @@ def test_a_reference_is_copied_checked_and_numbered(world, tmp_path):
     assert len(made.digest) == 64
     assert {path.name for path in (world.data / made.folder).iterdir()} == {f"{case}.nii.gz" for case in CASES}
     last = Decision.objects.get(challenge=world.challenge)
-    assert (last.actor, last.what, last.subject) == ("Organiser", "set the reference", "test, version 2")
+    assert (last.what, last.subject) == ("set the reference", "test, version 2")
+    assert last.actor == "Organiser <organiser@example.org>"
     with pytest.raises(Refused, match="version 2, which is in force already"):
         importing.add_reference(world.challenge, "test", source)
     assert {path.name for path in (world.data / "references/neck/test").iterdir()} == {"1", "2"}
@@ -201,9 +203,29 @@ def test_a_zip_of_a_reference_may_bring_scans(world, tmp_path):
         opened.writestr("all/images/CHUV001_ct.nii.gz", b"scan")
         opened.writestr("__MACOSX/._x", b"junk")
     made = importing.add_reference(world.challenge, "", archive)
-    assert (made.phase, made.images) == ("", "references/neck/every-phase/1.images")
+    assert (made.phase, made.images) == ("", "references/neck/_all/1.images")
     assert (world.data / made.images / "CHUV001_ct.nii.gz").read_bytes() == b"scan"
     assert {path.name for path in (world.data / made.folder).iterdir()} == {f"{case}.nii.gz" for case in CASES}
+
+
+@pytest.mark.parametrize("phase", ["every-phase", "all"])
+def test_no_phase_has_the_folder_of_the_reference_of_all_phases(world, tmp_path, phase):
+    toml = world.challenge.version.toml.replace('name = "final"', f'name = "{phase}"')
+    Version.objects.filter(pk=world.challenge.version.pk).update(toml=toml)
+    challenge = Challenge.objects.get(pk=world.challenge.pk)
+    first = importing.add_reference(challenge, "", references(tmp_path / "a", size=4))
+    before = (world.data / first.folder / f"{CASES[0]}.nii.gz").read_bytes()
+    importing.add_reference(challenge, phase, references(tmp_path / "b", size=2))
+    assert (world.data / first.folder / f"{CASES[0]}.nii.gz").read_bytes() == before
+
+
+def test_a_folder_that_another_reference_has_is_never_replaced(world, tmp_path):
+    world.references["final"].delete()
+    Reference.objects.filter(phase="test").update(folder="references/neck/final/1")
+    before = {path.name: path.read_bytes() for path in (world.data / "references/neck/final/1").iterdir()}
+    with pytest.raises(Refused, match="holds version 1 of another reference"):
+        importing.add_reference(world.challenge, "final", references(tmp_path / "b", size=2))
+    assert {path.name: path.read_bytes() for path in (world.data / "references/neck/final/1").iterdir()} == before
 
 
 def test_all_that_is_wrong_with_a_reference_is_listed_and_nothing_kept(world, tmp_path):
@@ -217,6 +239,17 @@ def test_all_that_is_wrong_with_a_reference_is_listed_and_nothing_kept(world, tm
     assert "no positive number" in said
     assert "CHUV009" in said
     assert sorted(path.name for path in (world.data / "references/neck/test").iterdir()) == ["1"]
+    assert Reference.objects.count() == 3
+
+
+def test_a_reference_that_was_cut_off_is_refused_though_its_header_can_be_read(world, tmp_path):
+    source = references(tmp_path / "ref")
+    whole = gzip.decompress((source / "CHUV002.nii.gz").read_bytes())
+    (source / "CHUV002.nii.gz").write_bytes(gzip.compress(whole[:400]))
+    with pytest.raises(Refused) as caught:
+        importing.add_reference(world.challenge, "test", source)
+    (said,) = caught.value.problems
+    assert said.startswith("CHUV002: CHUV002.nii.gz: cannot be read: ")
     assert Reference.objects.count() == 3
 
 

@@ -18,7 +18,7 @@ from django.core.exceptions import PermissionDenied
 from django.db import connection, connections
 from django.http import Http404
 
-from conftest import CASES, World, zipped
+from conftest import CASES, T0, World, zipped
 from isocenter.server import files
 from isocenter.server.models import (
     Challenge,
@@ -27,14 +27,17 @@ from isocenter.server.models import (
     Membership,
     Notification,
     Reference,
+    Registration,
+    Role,
     Run,
     Submission,
     Upload,
     Version,
 )
 from isocenter.server.policy import Visit
-from isocenter.server.submitting import intake, looking, uploads
+from isocenter.server.submitting import intake, limits, looking, uploads
 from isocenter.server.work import queue
+from isocenter.server.work.outlook import outlooks
 
 DECLARED = """
 [[declarations]]
@@ -126,7 +129,7 @@ def test_a_good_file_becomes_a_submission_in_the_queue(world, django_capture_on_
     assert not uploads.path_of(upload).exists()
     run = Run.objects.get()
     assert (run.kind, run.submission, run.state) == ("score", one, "queued")
-    assert queue.position(run) == 1
+    assert outlooks(visit(world), [run])[run.pk].place == 1
     assert intake.quota(visit(world), "validation").left == 2
     # Who shares the attempts is told; who handed in knows.
     assert [(n.user, n.text) for n in Notification.objects.all()] == [
@@ -226,9 +229,18 @@ HOSTILE: dict[str, tuple[Callable[[World], bytes], str]] = {
     "bomb": (lambda _: members("CHUV001.nii.gz", content=bytes(300 << 20)), "MB when unpacked"),
     "many members": (lambda _: members(*(f"{i}.txt" for i in range(1100))), "an answer to 3 cases has at most 1,030"),
     "endless list": (endless_list, "its list of members has 2,147,483,647 bytes"),
+    "long list": (lambda _: members(*(f"../{i:010}" for i in range(10_000))), "that of an answer has at most 527,360"),
     "other cases": (lambda _: members("CHUM001.nii.gz", "CHUM002.nii.gz"), "holds no output for any of the 3 cases"),
     "wrong kind": (lambda _: members(*(f"{case}.png" for case in CASES)), "no file of the right name and kind"),
 }
+
+
+@pytest.mark.parametrize("names", [(), ("folder/",), ("readme.txt",)])
+def test_that_no_case_has_a_file_is_said_once(world, names):
+    with pytest.raises(intake.Refused) as refused:
+        intake.submit(visit(world), "validation", sent(world, members(*names)), declarations={})
+    whole = [problem for problem in refused.value.problems if problem.severity == "refused"]
+    assert [problem.message for problem in whole] == ["holds no output for any of the 3 cases; is it the right folder?"]
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
@@ -266,6 +278,58 @@ def test_everything_that_is_wrong_is_said_at_once(world):
     assert reasons[2] == "External data: is missing; this question needs an answer."
     assert reasons[3].startswith("Networks trained before:")
     assert '"extra" is no question of this form' in reasons[4]
+
+
+def test_of_many_problems_as_many_are_said_as_somebody_reads(world):
+    upload = sent(world, members(*(f"../{number}" for number in range(1000))))
+    with pytest.raises(intake.Refused) as error:
+        intake.submit(visit(world), "validation", upload, declarations={})
+    assert len(error.value.problems) == looking.MOST_TOLD + 1
+    assert error.value.problems[-1].message == "and 700 more problems, which are not listed"
+
+
+def test_who_hands_in_too_often_has_to_wait(world, monkeypatch):
+    monkeypatch.setattr(limits, "HANDED_IN", limits.Limit("handed-in", 2, seconds=600))
+    client, upload = world.client("alice"), sent(world, b"no zip")
+    asked = {"upload": str(upload.pk)}
+    api = "/api/v1/challenges/neck/phases/validation/submissions"
+    assert client.post("/c/neck/submit/validation/", asked).status_code == 422
+    assert client.post(api, asked, content_type="application/json").status_code == 422
+    assert client.post(api, asked, content_type="application/json").status_code == 429
+    page = client.post("/c/neck/submit/validation/", asked)
+    assert page.status_code == 429
+    assert "at most 2 in 10 minutes" in page.content.decode()
+    other = sent(world, b"no zip", name="bob")
+    assert world.client("bob").post("/c/neck/submit/validation/", {"upload": str(other.pk)}).status_code == 422
+
+
+def test_a_team_of_which_much_came_to_nothing_waits_until_the_first_is_a_day_old(world):
+    for number in range(limits.FOR_NOTHING.most):
+        state = ("refused", "cancelled", "failed")[number % 3]
+        world.submission("Rigi", "test" if number % 2 else "validation", state=state)
+        world.at.move(minutes=1)
+    Submission.objects.filter(state="failed").update(phase="final")  # elsewhere: they are no attempts of this phase
+    with pytest.raises(intake.Refused) as error:
+        handed(world)
+    assert error.value.reasons == [
+        "20 submissions of your team came to nothing within 24 hours. The next one can be handed in on "
+        "3 March 2026, 12:00 UTC; if that is too late, ask the organisers."
+    ]
+    assert handed(world, name="carol").team.name == "Pilatus"
+    excepted = Submission.objects.filter(state="refused").first()
+    Submission.objects.filter(pk=excepted.pk).update(excepted=True)  # as organisers decide
+    assert handed(world).state == "queued"
+    Submission.objects.filter(pk=excepted.pk).update(excepted=False)
+    with pytest.raises(intake.Refused, match="came to nothing"):
+        handed(world, 5)
+    world.at.now = T0 + timedelta(days=1)
+    assert handed(world, 5).state == "queued"
+
+
+def test_what_the_machines_lost_is_no_reason_to_wait(world):
+    for _ in range(limits.FOR_NOTHING.most):
+        world.submission("Rigi", "validation", state="infrastructure")
+    assert handed(world).state == "queued"
 
 
 def test_declarations_are_kept_as_they_are_checked(world):
@@ -468,6 +532,22 @@ def test_organisers_cancel_with_a_record_and_it_costs_the_team_nothing(world):
     ]
 
 
+@pytest.mark.parametrize("reason", ["", " \n\t "])
+def test_organisers_cancel_nothing_without_a_reason(world, reason):
+    one = handed(world)
+    with pytest.raises(intake.Refused, match="Say why"):
+        intake.cancel(visit(world, "organiser"), one, reason=reason)
+    one.refresh_from_db()
+    assert (one.state, one.excepted, Run.objects.get().state) == ("queued", False, "queued")
+    assert not Decision.objects.exists()
+
+
+def test_a_team_is_told_why_organisers_cancel(world):
+    intake.cancel(visit(world, "organiser"), handed(world), reason="sent by mistake")
+    told = Notification.objects.filter(text__contains="sent by mistake")
+    assert {row.user.name for row in told} == {world.people[name].name for name in ("alice", "bob")}
+
+
 def test_a_team_does_not_stop_what_organisers_evaluate_again(world):
     one = world.submission("Rigi", "validation", state=Submission.State.SCORED)
     run = queue.enqueue(Run.Kind.SCORE, world.challenge, submission=one)
@@ -602,3 +682,28 @@ def test_the_deadline_counts_when_it_is_handed_in_not_when_it_was_sent(world):
     world.at.move(seconds=1)
     with pytest.raises(intake.Refused, match="closed since"):
         intake.submit(visit(world), "validation", upload, declarations={})
+
+
+@pytest.mark.parametrize("state", ["withdrawn", "refused"])
+def test_who_no_longer_takes_part_is_not_told_of_submissions(world, state):
+    one = handed(world, 3)
+    intake._tell(visit(world), one)
+    assert [told.user.name for told in Notification.objects.all()] == ["Bob"]
+    Notification.objects.all().delete()
+    Registration.objects.filter(user=world.people["bob"]).update(state=state)
+    intake._tell(visit(world), one)
+    assert not Notification.objects.exists()
+
+
+def test_a_reader_hands_in_nothing_also_as_a_member_of_a_team(world):
+    """They would see nothing of it."""
+    Role.objects.create(user=world.people["bob"], challenge=world.challenge, kind="reader")
+    assert "readers hand in nothing" in visit(world, "bob").admission("validation").reason
+    with pytest.raises(PermissionDenied, match="readers"):
+        sent(world, good(world), name="bob")
+    upload = sent(world, good(world))
+    Upload.objects.filter(pk=upload.pk).update(user=world.people["bob"])
+    upload.refresh_from_db()
+    with pytest.raises(intake.Refused, match="readers"):
+        intake.submit(visit(world, "bob"), "validation", upload, declarations={})
+    assert visit(world).admission("validation").yes  # the others of the team do

@@ -108,7 +108,7 @@ def furnish() -> dict[str, Any]:
         Registration.objects.create(user=user, challenge=challenge, state="accepted")
         Membership.objects.create(user=user, team=team, challenge=challenge, leads=True)
         tokens[team.name] = Token.make(user, "cluster")[1]
-        pages.append(reverse("organise_team", args=["neck", team.pk]))
+        pages.append(reverse("organise_team", args=["neck", team.key]))
     browser = Client()
     browser.force_login(organiser, backend="allauth.account.auth_backends.AuthenticationBackend")
     signed_in = {"session": browser.cookies["sessionid"].value, "staff": Token.make(organiser, "watch")[1]}
@@ -398,7 +398,7 @@ def test_of_200_submissions_none_is_lost_and_none_is_scored_twice_whatever_is_ki
     assert sorted(map(tuple, there["cases"])) == sorted(product(told, CASES))
     assert there["board"] == there["ranked"]
     assert there["grants"] == [[team, 1] for team in made["tokens"]]
-    assert there["decided"] == {"Organiser": 1 + TEAMS}  # the reference, and every grant once
+    assert there["decided"] == {"Organiser <organiser@example.org>": 1 + TEAMS}  # the reference, and every grant once
     assert there["audit"] == []
     assert organiser.answers == [200] * TEAMS
     for team, token in made["tokens"].items():  # all attempts are used but the one that was granted

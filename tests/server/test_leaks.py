@@ -358,8 +358,8 @@ def _afterwards(world: Matrix) -> None:
 
 
 _CSRF = re.compile(rb'name="csrfmiddlewaretoken" value="[A-Za-z0-9]{64}"')
-_KEY = re.compile(rb"\b[a-z][0-9a-f]{12}\b")
-"""Keys of `key_of`, which are as good as chance."""
+_KEY = re.compile(rb"\b(?:[a-z][0-9a-f]{12}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b")
+"""Keys of rows, and those of `key_of`, which are as good as chance."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from uuid import uuid4
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
@@ -88,5 +89,7 @@ def test_guessing_tokens_has_to_wait(world, monkeypatch):
     guess = {"Authorization": "Bearer iso_guess", "Tus-Resumable": "1.0.0"}
     assert [Client().get("/api/v1/me", headers=guess).status_code for _ in range(3)] == [401, 401, 429]
     assert Client().post("/uploads/", headers=guess).status_code == 429
+    at_data = Client().get(f"/c/neck/data/{uuid4()}/", headers=guess)
+    assert (at_data.status_code, at_data["Retry-After"]) == (429, "60")
     _, token = Token.make(world.people["alice"], "laptop")
     assert Client().get("/api/v1/me", headers={"Authorization": f"Bearer {token}"}).status_code == 200

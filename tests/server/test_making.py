@@ -138,6 +138,14 @@ def test_the_board_is_that_of_the_library_on_everything(world, counts, missing):
     assert len(snapshot.content["rows"]) > 2
 
 
+def test_the_best_under_few_decimals_is_that_of_the_library(world):
+    new_version(world, without_terms().replace('counts = "best"', 'counts = "best"\ndecimals = 1'))
+    field(world, np.random.default_rng(3))
+    snapshot = made(world)
+    assert snapshot.problem == ""
+    assert boards.thaw(snapshot.content) == by_the_library(world)
+
+
 @pytest.mark.parametrize("ladder", ["0.05", '"parameter-free"'])
 def test_the_board_of_a_ladder_is_that_of_the_library(world, ladder):
     new_version(world, without_terms().replace('counts = "best"', f'counts = "best"\nladder = {ladder}'))
@@ -252,10 +260,10 @@ def test_who_has_to_choose_and_has_not_keeps_nobody_else_from_the_board(world):
 
 def test_why_there_is_no_board_is_said(world, monkeypatch):
     code = replace(
-        editions.load_challenge("hecktor2020"),
+        evaluation.load_challenge("hecktor2020"),
         boards={"dice": RankThenMean(metrics="dice", missing=_zero(), ties="min")},
     )
-    monkeypatch.setattr(editions, "load_challenge", lambda name: code)
+    monkeypatch.setattr("isocenter.evaluation.load_challenge", lambda name: code)
     for size in (4, 3):
         world.scored("Rigi", "validation", size)
     snapshot = made(world)
@@ -331,7 +339,7 @@ def test_anybody_can_make_the_board_again_from_its_receipt(world, tmp_path, coun
 
 
 def test_run_times_stand_below_the_scores_and_in_the_receipt(world, monkeypatch):
-    base = editions.load_challenge("hecktor2020")
+    base = evaluation.load_challenge("hecktor2020")
     asked = []
 
     def run_times(path, teams):
@@ -343,7 +351,7 @@ def test_run_times_stand_below_the_scores_and_in_the_receipt(world, monkeypatch)
 
     if "dice_seconds_of_making" not in catalogue.names():
         catalogue.register(Metric("dice_seconds_of_making", "s", "lower", (0.0, 9.0), 1, "for a test"))
-    monkeypatch.setattr(editions, "load_challenge", lambda name: replace(base, run_times=run_times))
+    monkeypatch.setattr("isocenter.evaluation.load_challenge", lambda name: replace(base, run_times=run_times))
     Reference.objects.filter(phase="validation").update(run_times="references/neck/times.csv")
     (world.data / "references/neck/times.csv").write_text("a,b\n")
     world.scored("Rigi", "validation", 4)

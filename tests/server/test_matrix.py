@@ -45,6 +45,12 @@ def test_every_address_is_in_the_table_and_nothing_else_is():
     assert OF_ALLAUTH == EXEMPT
 
 
+def test_no_address_counts_rows():
+    numbered = {one.name for one in ADDRESSES.values() if "<int:" in one.route}
+    # Notifications have numbers of their own for everybody; those who run the site see all rows anyway.
+    assert {name for name in numbered if not name.startswith("staff_")} == {"notification"}
+
+
 def test_every_address_has_a_door():
     without = {one.name for one in ADDRESSES.values() if not isinstance(getattr(one.view, "door", None), Door)}
     operations = {f"api-1:{name}" for name in _operations()}
@@ -135,11 +141,39 @@ def _is_of_a_challenge(row: Row) -> bool:
     return "slug" in ADDRESSES[row.address].arguments or row.address == "uploads"
 
 
-def test_a_method_that_is_not_in_the_table_does_nothing(world):
+def test_a_page_has_the_methods_of_the_table_and_answers_others_with_405(world):
+    served: dict[str, set[str]] = {}
+    for row in ROWS:
+        served.setdefault(row.address, set()).update(("GET", "HEAD") if row.method == "GET" else (row.method,))
+
+    def tried() -> Iterator[tuple[str, str, str]]:
+        for row in {row.address: row for row in ROWS if not _is_for_programs(row)}.values():
+            for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"):
+                if method not in served[row.address]:
+                    for viewer in ("anonymous", "leader", "staff"):
+                        answer = asked(world, replace(row, method=method), viewer, "out")
+                        yield f"{row.address}, {method}, {viewer}", answer.cell, "405"
+
+    compared(tried())
+
+
+def test_what_can_be_got_has_a_head_that_does_nothing(world):
+    def tried() -> Iterator[tuple[str, str, str]]:
+        for row in ROWS:
+            if row.method == "GET" and not _is_for_programs(row):
+                state = "out" if row.states == "every" else row.states
+                for viewer in ("anonymous", "mate", "organiser"):
+                    answer = asked(world, replace(row, method="HEAD"), viewer, state)
+                    yield f"{row}, {viewer}", answer.cell, row.expected(viewer, state).rstrip("*")
+
+    compared(tried())
+
+
+def test_a_method_that_programs_are_not_offered_does_nothing(world):
     named = {(row.address, row.method) for row in ROWS}
 
     def tried() -> Iterator[tuple[str, str, str]]:
-        for row in {row.address: row for row in ROWS}.values():
+        for row in {row.address: row for row in ROWS if _is_for_programs(row)}.values():
             viewer = "staff" if row.cells["mate"].endswith(("403", "404")) else "leader"
             for method in ("HEAD", "POST", "PUT", "PATCH", "DELETE"):
                 if (row.address, method) not in named:
@@ -147,6 +181,11 @@ def test_a_method_that_is_not_in_the_table_does_nothing(world):
                     yield f"{row.address}, {method}, {viewer}", answer.cell.strip("0123456789login"), ""
 
     compared(tried())
+
+
+def _is_for_programs(row: Row) -> bool:
+    """The API, and the protocol by which files are sent, which answer in their own words."""
+    return row.address.startswith(("api-1:", "api/v1/")) or row.address in ("uploads", "upload")
 
 
 def test_a_preview_shows_organisers_no_more_than_others_see_and_does_nothing(world):

@@ -9,6 +9,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
+from isocenter.evaluation import load_challenge
 from isocenter.server import decisions
 from isocenter.server.models import (
     Access,
@@ -31,6 +32,7 @@ from isocenter.server.models import (
     Version,
 )
 from isocenter.server.organising import running
+from isocenter.server.submitting.expected import described
 from isocenter.server.work import making
 
 PLAIN = [
@@ -92,13 +94,13 @@ def test_what_is_of_another_challenge_is_not_there(world):
     access = Access.objects.create(team=team, phase="final", document="documents/x.pdf")
     release = Release.objects.create(challenge=other, title="x", name="x", file="x", size=1, sha256="")
     client = world.client("organiser")
-    assert client.get(url("organise_team", team.pk)).status_code == 404
-    assert client.post(url("organise_team", team.pk), {"action": "disqualify", "reason": "x"}).status_code == 404
-    assert client.get(url("organise_document", access.pk)).status_code == 404
-    assert client.get(url("organise_release_edit", release.pk)).status_code == 404
+    assert client.get(url("organise_team", team.key)).status_code == 404
+    assert client.post(url("organise_team", team.key), {"action": "disqualify", "reason": "x"}).status_code == 404
+    assert client.get(url("organise_document", access.key)).status_code == 404
+    assert client.get(url("organise_release_edit", release.key)).status_code == 404
     assert client.post(url("organise_roles"), {"action": "remove", "role": role.pk, "reason": "x"}).status_code == 404
-    moved = {"action": "move", "member": Membership.objects.first().pk, "to": team.pk, "reason": "x"}
-    assert client.post(url("organise_team", world.teams["Rigi"].pk), moved).status_code == 404
+    moved = {"action": "move", "member": Membership.objects.first().key, "to": team.key, "reason": "x"}
+    assert client.post(url("organise_team", world.teams["Rigi"].key), moved).status_code == 404
     assert not Decision.objects.exists()
 
 
@@ -434,7 +436,7 @@ def test_data_are_released_changed_and_withdrawn(world):
     post(
         world,
         "organise_release_edit",
-        one.pk,
+        one.key,
         title="Training cases",
         licence="CC BY 4.0",
         text="",
@@ -443,7 +445,7 @@ def test_data_are_released_changed_and_withdrawn(world):
     )
     one.refresh_from_db()
     assert (one.title, one.released) == ("Training cases", None)
-    post(world, "organise_release_edit", one.pk, withdraw="1", reason="A name was in it.")
+    post(world, "organise_release_edit", one.key, withdraw="1", reason="A name was in it.")
     assert not Release.objects.exists()
     assert list(Decision.objects.values_list("what", flat=True)) == ["change a release", "withdraw data"]
 
@@ -487,14 +489,14 @@ def test_the_table_of_participants_is_safe_for_a_spreadsheet_and_has_no_answers_
 def test_a_decision_on_a_team_by_a_form_is_done_once(world):
     team = world.teams["Rigi"]
     for _ in range(2):
-        post(world, "organise_team", team.pk, action="disqualify", reason="Two accounts.")
-        post(world, "organise_team", team.pk, action="grant", phase="validation", extra="2", seen="0", reason="A bug.")
-        post(world, "organise_team", team.pk, action="invite", phase="final", reason="Good work.")
+        post(world, "organise_team", team.key, action="disqualify", reason="Two accounts.")
+        post(world, "organise_team", team.key, action="grant", phase="validation", extra="2", seen="0", reason="A bug.")
+        post(world, "organise_team", team.key, action="invite", phase="final", reason="Good work.")
     assert Decision.objects.count() == 3
     assert Grant.objects.get().extra == 2
-    page = post(world, "organise_team", team.pk, action="reinstate", reason=" ").content.decode()
+    page = post(world, "organise_team", team.key, action="reinstate", reason=" ").content.decode()
     assert "Say why" in page
-    page = post(world, "organise_team", team.pk, action="explode", reason="x").content.decode()
+    page = post(world, "organise_team", team.key, action="explode", reason="x").content.decode()
     assert "nothing was changed" in page
     assert Decision.objects.count() == 3
 
@@ -503,12 +505,12 @@ def test_a_document_of_a_request_is_downloaded_by_organisers_and_logged(world):
     (world.data / "documents").mkdir()
     (world.data / "documents/x.pdf").write_bytes(b"%PDF")
     access = Access.objects.create(team=world.teams["Rigi"], phase="final", text="Please.", document="documents/x.pdf")
-    assert world.client("carol").get(url("organise_document", access.pk)).status_code == 403
-    answer = world.client("organiser").get(url("organise_document", access.pk))
+    assert world.client("carol").get(url("organise_document", access.key)).status_code == 403
+    answer = world.client("organiser").get(url("organise_document", access.key))
     assert b"".join(answer.streaming_content) == b"%PDF"
     assert answer["Content-Disposition"].startswith("attachment")
     assert Download.objects.get().what == "document of Rigi for final"
-    page = post(world, "organise_requests", access=access.pk, action="grant", reason="Welcome.").content.decode()
+    page = post(world, "organise_requests", access=access.key, action="grant", reason="Welcome.").content.decode()
     assert "Rigi takes part, and is told." in page
 
 
@@ -638,7 +640,7 @@ def test_what_is_for_organisers_alone_says_why_and_offers_no_button(world):
 def test_decisions_on_a_team_are_of_this_team_and_no_other(world):
     for subject in ("Rigi", "Rigi, test", "Rigi Kulm", "Rigi Kulm, test"):
         decisions.record(world.challenge, world.people["organiser"], "grant", subject, f"for {subject}.")
-    page = world.client("organiser").get(url("organise_team", world.teams["Rigi"].pk)).content.decode()
+    page = world.client("organiser").get(url("organise_team", world.teams["Rigi"].key)).content.decode()
     assert "for Rigi." in page
     assert "for Rigi, test." in page
     assert "Kulm" not in page
@@ -666,3 +668,28 @@ def test_the_challenge_is_published_with_a_reason(world):
     post(world, "organise_publish", action="publish", reason="All is ready.")
     assert world.client("stranger").get("/c/neck/").status_code == 200
     assert decisions.entries(world.challenge)[0].decision.what == "publish"
+
+
+def test_a_phase_that_was_closed_just_now_can_be_published_at_once(world):
+    world.at.move(microseconds=250_000)  # moments of phases are whole seconds, so it closes at the next one
+    page = post(
+        world, "organise_publishing", action="close", phase="validation", base="1", reason="A leak."
+    ).content.decode()
+    assert "The phase is closed" in page
+    assert "Publish the results now" in page
+    assert "Close it now" not in page
+
+
+@pytest.mark.parametrize("code", ["openkbp2020", "picai2022", "doserad2026", "hecktor2020"])
+def test_files_are_described_to_people_and_not_to_programmers(code):
+    challenge = load_challenge(code)
+    for spec in (*challenge.output.values(), *challenge.reference.values()):
+        said = described(spec).what
+        assert "(or" not in described(spec).name
+        assert len(said.split()) > 4
+        assert not any(word in said for word in ("Attributes", "---", "ead as", "`"))
+
+
+def test_who_uploads_a_reference_reads_what_it_holds(world):
+    page = world.client("organiser").get(url("organise_data")).content.decode()
+    assert "A mask: 0 is nothing, 1 is tumour, 2 is nodes." in page

@@ -69,7 +69,7 @@ def busy(world: World, monkeypatch: pytest.MonkeyPatch) -> Any:
                 making.make_boards(world.challenge, "validation")
         own = Submission.objects.filter(team=world.teams["Rigi"]).order_by("-made")
         past = world.challenge.snapshots.order_by("made").first()
-        return {"one": str(own[0].pk), "two": str(own[1].pk), "past": past.face, "topic": str(topic.pk)}
+        return {"one": str(own[0].pk), "two": str(own[1].pk), "past": past.face, "topic": str(topic.key)}
 
     return grow
 
@@ -138,7 +138,7 @@ def test_pages_ask_as_often_of_sixty_teams_as_of_twenty(busy, world, name):
 def test_a_list_of_submissions_that_wait_asks_as_often_however_many_they_are(busy, world):
     busy(2)
     Worker.objects.create(name="w", version="0", started=world.at.now, seen=world.at.now)
-    queue.enqueue("score", world.challenge)
+    queue.enqueue("score", world.challenge, submission=world.submission("Pilatus", "validation"))
     run = queue.claim("w", ["default"])
     world.at.move(seconds=9)
     queue.finish(run)

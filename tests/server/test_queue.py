@@ -19,10 +19,11 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from isocenter.server.models import Run, Submission, Worker
+from isocenter.server.models import Challenge, Run, Submission, Worker
 from isocenter.server.policy import Visit
 from isocenter.server.submitting import intake
 from isocenter.server.work import queue, working
+from isocenter.server.work.outlook import Outlook, outlooks
 
 LEASE = timedelta(seconds=30)
 TERMINAL = {"done", "failed", "cancelled"}
@@ -319,57 +320,103 @@ def test_an_unknown_challenge_is_an_error_and_no_endless_loop(world):
         queue.enqueue(None, world.challenge)
 
 
+def waits(world, team: str = "Rigi", phase: str = "validation", **fields) -> Run:
+    """A submission in the queue, a second after the last one."""
+    run = queue.enqueue("score", world.challenge, submission=world.submission(team, phase), **fields)
+    world.at.move(seconds=1)
+    return run
+
+
+def seen(world, run: Run, name: str = "alice") -> Outlook:
+    return outlooks(Visit(world.people[name], world.challenge), [run])[run.pk]
+
+
 def test_places_in_the_queue(world):
-    runs = []
-    for priority in (0, 0, 1):
-        runs.append(queue.enqueue("score", world.challenge, priority=priority))
-        world.at.move(seconds=1)
-    assert [queue.position(run) for run in runs] == [2, 3, 1]
+    runs = [waits(world, priority=priority) for priority in (0, 0, 1)]
+    assert [seen(world, run).place for run in runs] == [2, 3, 1]
     taken = claim()
-    assert queue.position(taken) == 0
-    assert [queue.position(run) for run in runs[:2]] == [1, 2]
+    assert seen(world, taken).place == 0
+    assert [seen(world, run).place for run in runs[:2]] == [1, 2]
 
 
-def done_in(world, seconds: float, kind: str = "score") -> None:
-    queue.enqueue(kind, world.challenge, priority=9)
-    run = claim()
+def test_a_place_counts_submissions_and_no_other_work(world):
+    for kind in ("board", "report", "archive"):
+        queue.enqueue(kind, world.challenge, priority=9)
+    assert seen(world, waits(world)).place == 1
+
+
+@pytest.mark.parametrize("phase", ["final", "test"])  # nobody knows of the one, nobody counts the other
+def test_a_place_and_a_wait_tell_nothing_of_what_others_do_in_a_phase_that_is_hidden(world, phase):
+    done_in(world, 10)
+    world.at.move(hours=1)
+    Worker.objects.create(name="w", version="0", started=world.at.now, seen=world.at.now)
+    alone = waits(world)
+    before = seen(world, alone)
+    for _ in range(3):
+        waits(world, "Pilatus", phase, priority=9)
+    done_in(world, 5000, phase=phase)
+    claim()
+    Worker.objects.update(seen=world.at.now)
+    assert seen(world, alone) == before == (1, timedelta(seconds=10))
+    assert seen(world, alone, "organiser").place == 3
+
+
+def test_a_place_in_a_hidden_phase_is_one_among_those_of_the_team(world):
+    world.at.move(days=31)
+    waits(world, "Pilatus", "test")
+    own = [waits(world, "Rigi", "test") for _ in range(2)]
+    assert [seen(world, run).place for run in own] == [1, 2]
+    assert [seen(world, run, "organiser").place for run in own] == [2, 3]
+
+
+def test_a_place_tells_nothing_of_other_challenges(world):
+    other = Challenge.objects.create(slug="other", version=world.challenge.version, salt=b"s" * 32)
+    one = world.submission("Pilatus", "validation")
+    Submission.objects.filter(pk=one.pk).update(challenge=other)
+    queue.enqueue("score", other, submission=one, priority=9)
+    assert seen(world, waits(world)).place == 1
+
+
+def done_in(world, seconds: float, phase: str = "validation") -> None:
+    run = queue.enqueue("score", world.challenge, submission=world.submission("Pilatus", phase), priority=10)
+    assert claim().pk == run.pk
     world.at.move(seconds=seconds)
-    queue.finish(run)
+    queue.finish(Run.objects.get(pk=run.pk))
 
 
 def test_how_long_it_takes_is_said_only_if_it_is_known(world):
-    waiting = queue.enqueue("score", world.challenge)
-    assert queue.wait_of(waiting) is None  # no run yet, no worker
+    waiting = waits(world)
+    assert seen(world, waiting).wait is None  # no run yet, no worker
     for seconds in (10, 12, 60):
         done_in(world, seconds)
-    assert queue.wait_of(waiting) is None  # no worker
+    assert seen(world, waiting).wait is None  # no worker
     Worker.objects.create(name="w", queue="default,gpu", version="0", started=world.at.now, seen=world.at.now)
-    assert queue.wait_of(waiting) == timedelta(seconds=12)
-    board = queue.enqueue("board", world.challenge, priority=1)
-    assert queue.wait_of(waiting) is None  # there is no knowing how long what comes first takes
-    done_in(world, 4, "board")
+    assert seen(world, waiting).wait == timedelta(seconds=12)
+    other = waits(world, "Rigi", "test", priority=1)
+    assert seen(world, waiting).wait is None  # there is no knowing how long what comes first takes
+    done_in(world, 4, "test")
     Worker.objects.update(seen=world.at.now)
-    assert queue.wait_of(waiting) == timedelta(seconds=16)
+    assert seen(world, waiting).wait == timedelta(seconds=16)
     Worker.objects.create(name="v", queue="default", version="0", started=world.at.now, seen=world.at.now)
-    assert queue.wait_of(waiting) == timedelta(seconds=14)
+    assert seen(world, waiting).wait == timedelta(seconds=14)
     Worker.objects.update(stopped=world.at.now)
-    assert queue.wait_of(waiting) is None
+    assert seen(world, waiting).wait is None
     assert queue.cancel(world.submission("Rigi", "validation"))
-    assert queue.position(board) == 1
+    assert seen(world, other).place == 1
 
 
 def test_how_long_it_takes_is_told_from_its_progress(world):
     done_in(world, 20)
-    queue.enqueue("score", world.challenge)
+    waits(world)
     run = claim()
     world.at.move(seconds=5)
-    assert queue.wait_of(run) == timedelta(seconds=15)
+    assert seen(world, run).wait == timedelta(seconds=15)
     queue.beat(run, done=2, total=6)
     run.refresh_from_db()
-    assert queue.wait_of(run) == timedelta(seconds=10)
+    assert seen(world, run).wait == timedelta(seconds=10)
     world.at.move(seconds=60)
     queue.beat(run, done=6, total=6)
     run.refresh_from_db()
-    assert queue.wait_of(run) == timedelta(0)
+    assert seen(world, run).wait == timedelta(0)
     queue.finish(run)
-    assert queue.wait_of(run) is None
+    assert seen(world, run).wait is None

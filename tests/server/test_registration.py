@@ -318,3 +318,19 @@ def test_the_version_in_force_is_what_is_asked(asks):
     )
     assert sends(asks, email=None).status_code == 200
     assert of(asks).state == "accepted"
+
+
+def test_who_asks_again_and_again_is_one_line_a_day(asks):
+    asks.challenge.approval = True
+    asks.challenge.save()
+    for name in ("Stranger", "Another"):
+        asks.people["stranger"].name = name
+        asks.people["stranger"].save()
+        for _ in range(3):
+            sends(asks)
+            asks.client("stranger").post(reverse("withdraw", args=["neck"]))
+    told = Notification.objects.filter(user=asks.people["organiser"])
+    assert told.count() == 1
+    asks.at.move(days=1)
+    sends(asks)
+    assert told.count() == 2

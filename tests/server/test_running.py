@@ -76,7 +76,12 @@ def test_results_are_announced_at_their_moment_and_once(world, django_capture_on
     assert Announcement.objects.get().phase == "validation"
     assert told(world, "alice") == ["Tumours of the neck: The results of Validation are out."]
     assert told(world, "waiting") == []
-    assert sorted(one.to[0] for one in mail.outbox) == [f"{name}@example.org" for name in ("alice", "bob", "carol")]
+    mails = {one.to[0].partition("@")[0]: one.body for one in mail.outbox}
+    assert sorted(mails) == ["alice", "bob", "carol", "organiser"]
+    # Organisers get how far the log goes, by which they can tell later that its end was cut off.
+    last = Decision.objects.get()
+    assert [name for name, body in mails.items() if last.hash in body] == ["organiser"]
+    assert "Decision 1 is the last" in mails["organiser"]
     assert Run.objects.filter(kind="board", state="queued").count() == 1
 
 
@@ -142,6 +147,23 @@ def test_results_can_be_published_now_but_not_before_the_phase_is_closed(world):
     assert len(decided()) == 2
 
 
+@pytest.mark.parametrize(
+    ("scored", "said"), [(True, "The results of Test are out."), (False, "The results of Test are out on 2 May 2026")]
+)
+def test_who_takes_part_is_told_once_that_results_are_published_now(
+    world, mailoutbox, django_capture_on_commit_callbacks, scored, said
+):
+    world.at.move(days=61)
+    if scored:
+        world.scored("Rigi", "test")
+    with django_capture_on_commit_callbacks(execute=True):
+        running.results_now(visit(world), "test", "All is scored.", base=1)
+    for name in ("alice", "carol"):
+        assert len(told(world, name)) == 1
+        assert said in told(world, name)[0]
+        assert len([one for one in mailoutbox if one.to == [f"{name}@example.org"]]) == 1
+
+
 def test_a_phase_can_be_closed_now(world):
     world.at.now += timedelta(microseconds=7)
     assert visit(world, "alice").admission("validation").yes
@@ -170,7 +192,8 @@ def test_an_extension_changes_who_may_submit_is_recorded_and_told(world):
     save(world.challenge, world.people["organiser"], base=1, note="The server was down.", toml=text)
     assert visit(world, "alice").admission("validation").yes
     first = Decision.objects.order_by("number").first()
-    assert (first.actor, first.what, first.subject) == ("Organiser", "extend", "validation")
+    assert (first.what, first.subject) == ("extend", "validation")
+    assert first.actor == "Organiser <organiser@example.org>"
     assert first.reason.startswith("The server was down. (Validation closes on 15 April 2026, 00:00 UTC")
     assert "closes on 15 April 2026" in told(world, "alice")[0]
     assert told(world, "stranger") == told(world, "waiting") == []
@@ -543,6 +566,8 @@ def test_what_is_odd_about_dates_is_said(world):
     assert "Validation closes at midnight, when Tuesday 31 March ends" in said
     assert "Final closes on a weekend (Sunday)" in said
     assert "Nothing is open for 11 days between Test and Final, from 1 May 2026, 00:00 UTC." in said
+    second = TOML.replace("closes = 2026-04-01T00:00:00Z", "closes = 2026-03-31T23:59:59Z")
+    assert "between Validation and Test" not in "\n".join(readiness.conflicts(versioning.checked(second)))
     early = TOML.replace("opens = 2026-05-12", "opens = 2026-04-20").replace("announced = 2026-05-10T00:00:00Z\n", "")
     said = "\n".join(readiness.conflicts(versioning.checked(early)))
     assert "Test and Final overlap from 20 April 2026, 00:00 UTC to 1 May 2026, 00:00 UTC." in said

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import io
 import json
+import os
 import sys
 import threading
 import zipfile
@@ -17,13 +18,15 @@ import numpy as np
 import pytest
 
 from isocenter import evaluation, scores
+from isocenter.editions import Attempt, quota_left
 from isocenter.ranking import table_digest
-from isocenter.server import clock, editions
+from isocenter.server import clock
 from isocenter.server.models import CaseResult, Evaluation, Notification, Reference, Run, Submission
 from isocenter.server.policy import Visit
 from isocenter.server.submitting import intake
 from isocenter.server.work import case_store, children, queue, reasons, scoring, working
 from isocenter.server.work.children import Children, Limits
+from isocenter.server.work.reevaluation import reevaluate
 from isocenter.volumes import Volume, write
 
 CASES = ("CHUV001", "CHUV002", "CHUV003")
@@ -98,7 +101,7 @@ def told_module(tmp_path_factory):
 
 @pytest.fixture
 def told(told_module, monkeypatch):
-    monkeypatch.setattr(editions, "load_challenge", lambda name: told_module.challenge)
+    monkeypatch.setattr("isocenter.evaluation.load_challenge", lambda name: told_module.challenge)
     told_module.measured()
     return told_module
 
@@ -208,6 +211,7 @@ def test_a_case_that_cannot_be_used_refuses_all_and_costs_nothing_unless_it_is_m
     assert (one.state, one.reason) == ("refused", "refused")
     assert [problem["case"] for problem in one.problems] == ["CHUV003"]
     assert not Evaluation.objects.exists()
+    assert not CaseResult.objects.exists()
     left = intake.quota(Visit(world.people["alice"], world.challenge), "validation").left
     assert (before, left) == (2, 3)
 
@@ -368,6 +372,67 @@ def test_a_bomb_kills_its_child_and_costs_its_case_only(world, told, label, reas
     assert len(told_to("organiser", world)) == 1
 
 
+@pytest.mark.parametrize(
+    ("labels", "reason", "state"),
+    [
+        ((1, 3, 1), "timeout", "failed"),
+        ((1, 2, 1), "out_of_memory", "failed"),
+        ((1, 6, 1), "crashed", "infrastructure"),
+        ((3, 6, 1), "crashed", "infrastructure"),  # not only the team's, so it costs nothing
+        ((3, 5, 1), "refused", "refused"),  # something that the team can mend
+    ],
+)
+def test_where_gaps_are_not_meant_a_bomb_ends_the_submission(world, told, labels, reason, state):
+    one = labelled(world, "Rigi", dict(zip(CASES, labels, strict=True)))
+    Submission.objects.filter(pk=one.pk).update(gaps=False)
+    scoring.score(claimed(one))
+    one.refresh_from_db()
+    assert (one.state, one.reason) == (state, reason)
+    assert not Evaluation.objects.exists()
+    assert len(told_to("organiser", world)) == (state != "refused")
+    [said] = told_to("alice", world)
+    left = intake.quota(Visit(world.people["alice"], world.challenge), "validation").left
+    assert ("No attempt was used" in said) == (left == 3) == (state != "failed")
+
+
+def test_a_submission_that_failed_can_be_evaluated_again_and_then_is_scored(world, told):
+    one = labelled(world, "Rigi", {"CHUV001": 1, "CHUV002": 3, "CHUV003": 1})
+    Submission.objects.filter(pk=one.pk).update(gaps=False)
+    scoring.score(claimed(one))
+    better = labelled(world, "Rigi", dict.fromkeys(CASES, 1))
+    (world.data / one.file).write_bytes((world.data / better.file).read_bytes())  # a faster machine, say
+    reevaluate(world.people["organiser"], world.challenge, "validation", [one], "A faster machine.")
+    scoring.score(queue.claim("w", ["default"], timedelta(seconds=60)))
+    one.refresh_from_db()
+    assert (one.state, one.reason) == ("scored", "")
+
+
+def test_what_comes_to_nothing_for_one_output_is_not_measured_and_all_is_listed(world, told):
+    one = labelled(world, "Rigi", {"CHUV001": 1})
+    Submission.objects.filter(pk=one.pk).update(gaps=False)
+    with zipfile.ZipFile(world.data / one.file, "a") as archive:
+        archive.writestr("CHUV002.nii.gz", b"no image")
+        archive.writestr("CHUV003.nii.gz", b"nor this")
+    for _ in range(2):
+        scoring.score(claimed(one))
+    assert told.measured() == []
+    one.refresh_from_db()
+    assert [problem["case"] for problem in one.problems] == ["CHUV002", "CHUV003"]
+
+
+@pytest.mark.parametrize(
+    "code", ["refused", "timeout", "out_of_memory", "crashed", "reference", "worker_lost", "internal_error"]
+)
+def test_a_reason_promises_what_the_quota_gives(world, code):
+    phase = world.challenge.edition.phases[0]
+    attempt = Attempt(world.at.now, reasons.outcome_of(code))
+    used, reason = quota_left(phase, [attempt], world.at.now).used, reasons.REASONS[code]
+    assert (used == 0) == ("no attempt was used" in reason.advice.lower())
+    assert (used == 1) == ("whether the attempt is given back says the phase" in reason.advice)
+    if reason.blame != "team":
+        assert used == 0
+
+
 def test_a_case_that_broke_the_machine_is_tried_again_and_the_others_are_not(world, told):
     one = labelled(world, "Rigi", {"CHUV001": 1, "CHUV002": 6, "CHUV003": 1})
     scoring.score(claimed(one))
@@ -490,6 +555,15 @@ def test_children_can_be_stopped_at_once():
             future.result(timeout=20)
         pool.ready()
         assert pool.submit(abs, -1).result(timeout=20) == 1
+
+
+def test_children_read_strangers_files_and_know_no_secret(monkeypatch):
+    names = ("ISOCENTER_SECRET_KEY", "DATABASE_URL", "EMAIL_URL", "PGPASSWORD", "ISOCENTER_CACHE")
+    for name in names:
+        monkeypatch.setenv(name, "told")
+    with Children(Limits(memory=3 * 2**30, seconds=60)) as pool:
+        known = [pool.submit(os.getenv, name).result(timeout=20) for name in names]
+    assert known == [None, None, None, None, "told"]
 
 
 def _sleep(seconds: float) -> None:

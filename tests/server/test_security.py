@@ -7,11 +7,14 @@ import io
 import pytest
 from allauth.mfa.totp.internal.auth import TOTP, generate_totp_secret
 from django.conf import settings as site
+from django.core.exceptions import PermissionDenied
 from django.test import Client
 from waitress.proxy_headers import proxy_headers_middleware
 
 from isocenter.server.hosting import serving
+from isocenter.server.models import Challenge, Download, Release, Token
 from isocenter.server.security import POLICY
+from isocenter.server.submitting import uploads
 
 
 def directives(policy: str) -> dict[str, str]:
@@ -144,3 +147,41 @@ def test_behind_a_proxy_the_address_of_the_visitor_and_https_are_known_but_only_
             lambda *_: None,
         )
     assert seen == [("192.0.2.7", "https", "https"), ("10.9.9.9", "http", None)]
+
+
+@pytest.mark.parametrize("name", ["organiser", "staff"])
+def test_a_token_is_no_way_around_the_second_factor(world, settings, name):
+    """Of somebody who sees what others do not; the page of a file is for programs too."""
+    settings.REQUIRE_MFA = True
+    world.data.joinpath("test.zip").write_bytes(b"scans")
+    hidden = Release.objects.create(
+        challenge=world.challenge, phase="final", title="Scans", name="test.zip", file="test.zip", size=5, sha256="0"
+    )
+    headers = {"Authorization": f"Bearer {Token.make(world.people[name], 'cluster')[1]}"}
+    for address in (f"/c/neck/data/{hidden.key}/", f"/api/v1/challenges/neck/releases/{hidden.key}/file"):
+        assert Client().get(address, headers=headers).status_code == 403
+    assert not Download.objects.exists()
+    TOTP.activate(world.people[name], generate_totp_secret())
+    answer = Client().get(f"/c/neck/data/{hidden.key}/", headers=headers)
+    assert (answer.status_code, answer.getvalue()) == (200, b"scans")
+    answer.close()
+
+
+@pytest.mark.parametrize("name", ["organiser", "staff"])
+def test_without_the_second_factor_one_sees_and_sends_what_everybody_does(world, settings, name):
+    settings.REQUIRE_MFA = True
+    Challenge.objects.update(published=False)
+    told = "set up your second factor"
+    page = world.client(name).get("/").content.decode()
+    assert ("Tumours of the neck" in page, told in page) == (False, True)
+    assert world.client(name).get("/api/v1/challenges").json()["count"] == 0
+    with pytest.raises(PermissionDenied, match="second factor"):
+        uploads.begin(
+            world.people[name], challenge=world.challenge, phase="test", purpose="reference", name="r.zip", size=9
+        )
+    with pytest.raises(PermissionDenied):
+        uploads.begin(world.people[name], challenge=None, phase="", purpose="challenge", name="c.zip", size=9)
+    TOTP.activate(world.people[name], generate_totp_secret())
+    page = world.client(name).get("/").content.decode()
+    assert ("Tumours of the neck" in page, told in page) == (True, False)
+    assert told not in world.client("alice").get("/").content.decode()

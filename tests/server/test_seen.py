@@ -167,7 +167,7 @@ def test_pages_say_what_they_show_and_are_no_wider_than_a_phone(browser, played,
     one = of_team(played, "Rigi", "validation")
     found = {}
     for path in PAGES[name].split():
-        page = path.format(one=one.pk, topic=played.challenge.topics.get().pk, team=one.team_id)
+        page = path.format(one=one.pk, topic=played.challenge.topics.get().key, team=one.team.key)
         browser.go(urljoin(f"{played.address}/c/neck/", page))
         faults = browser.js(FAULTS)
         wide = browser.js("document.scrollingElement.scrollWidth")

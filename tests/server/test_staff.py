@@ -33,7 +33,7 @@ def test_somebody_is_made_staff_and_it_is_written_down_by_whom_and_why(world):
     assert decide(world, "staff", "alice", "promote", "deputy") == 302
     assert User.objects.get(name="Alice").is_staff
     one = SiteDecision.objects.get()
-    assert (one.actor, one.subject, one.reason) == ("Staff", "alice@example.org", "deputy")
+    assert (one.actor, one.subject, one.reason) == ("Staff <staff@example.org>", "alice@example.org", "deputy")
     page = world.client("staff").get("/staff/users/").content.decode()
     assert "deputy" in page
 

@@ -174,7 +174,7 @@ def test_the_list_says_where_a_submission_stands_and_what_cancelling_costs(world
     run = queue.enqueue(Run.Kind.SCORE, world.challenge, submission=one)
     client = world.client("bob")
     page = client.get("/c/neck/submissions/").content.decode()
-    assert "next in the queue" in page
+    assert "waits for a machine" in page
     assert "The attempt is given back." in page
     assert 'hx-trigger="every 3s"' in page
     Submission.objects.filter(pk=one.pk).update(state="running")
@@ -236,7 +236,7 @@ def test_organisers_filter_and_turn_pages_and_teams_see_their_own_whatever_they_
     organiser, alice = world.client("organiser"), world.client("alice")
     assert "Page 1 of 2" in organiser.get("/c/neck/submissions/").content.decode()
     assert organiser.get("/c/neck/submissions/?page=2").content.decode().count("<tr id=") == 10
-    team = world.teams["Pilatus"].pk
+    team = world.teams["Pilatus"].key
     assert organiser.get(f"/c/neck/submissions/?team={team}").content.decode().count("<tr id=") == 30
     assert organiser.get("/c/neck/submissions/?state=failed").content.decode().count("<tr id=") == 1
     assert "No submission fits" in organiser.get("/c/neck/submissions/?phase=test").content.decode()
@@ -290,7 +290,7 @@ def test_who_has_no_team_yet_is_shown_the_way_to_one(world):
 
 
 @pytest.mark.parametrize(
-    "query", ["page=x", "page=-1", "team=" + "9" * 400, "team=²", "phase=%00", "state='", "by=%00"]
+    "query", ["page=x", "page=-1", "team=" + "9" * 400, "team=²", "phase=%01", "state='", "by=%01"]
 )
 def test_no_question_of_a_stranger_breaks_the_list(world, query):
     world.submission("Rigi", "validation")
@@ -394,6 +394,24 @@ def test_problems_are_all_listed_and_names_of_strangers_are_text(world):
     assert "grid differs" in text.content.decode()
 
 
+def test_a_team_counts_the_references_that_it_was_measured_with_and_no_others(world):
+    one = scored(world, "Rigi", "validation")
+    folder = one.evaluations.get().reference.folder
+    last = None
+    for number in (7, 9):
+        last = Reference.objects.create(
+            challenge=world.challenge, phase="validation", number=number, folder=folder, digest="", cases=[]
+        )
+        other = scored(world, "Pilatus", "validation").evaluations.get()
+        Evaluation.objects.filter(pk=other.pk).update(reference=last)
+    newer = scored(world, "Rigi", "validation").evaluations.get()
+    Evaluation.objects.filter(pk=newer.pk).update(submission=one, reference=last)
+    page = world.client("alice").get(f"/c/neck/submissions/{one.pk}/").content.decode()
+    assert re.findall(r"version (\d+)<", page) == ["2", "1", "2"]
+    page = world.client("organiser").get(f"/c/neck/submissions/{one.pk}/").content.decode()
+    assert re.findall(r"version (\d+)<", page) == ["9", "1", "9"]
+
+
 def test_older_evaluations_stay_and_are_compared(world):
     one = scored(world, "Rigi", "validation")
     old = one.evaluations.get()
@@ -408,7 +426,7 @@ def test_older_evaluations_stay_and_are_compared(world):
     assert page.index("1.0000") < page.index("0.8413")
     compared = client.get(f"/c/neck/submissions/{one.pk}/?against=1").content.decode()
     assert "+0.3333" in compared
-    for wrong in ("999", "x", "%00"):
+    for wrong in ("999", "x", "%01"):
         assert client.get(f"/c/neck/submissions/{one.pk}/?against={wrong}").status_code == 200
 
 

@@ -3,31 +3,41 @@
 from __future__ import annotations
 
 import re
+import threading
+import time
 from datetime import timedelta
+from pathlib import Path
+from uuid import UUID
 
 import pytest
 from django.core import mail
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
+from many_at_once import at_once, database_on_disk  # noqa: F401 (a fixture)
 
+from conftest import CASES, zipped
 from isocenter.server import files
 from isocenter.server.models import (
     Access,
+    Challenge,
     CodeLink,
     Decision,
+    Download,
     Invitation,
     Membership,
     Notification,
     Registration,
     Role,
     Team,
+    Upload,
     User,
     Version,
 )
-from isocenter.server.people import names, teams
+from isocenter.server.people import conflicts_of, names, teams
 from isocenter.server.policy import Visit
+from isocenter.server.submitting import intake, uploads
 
-HOSTILE = ("\u202eigiR", "Ri\u200bgi", "x" * 10_000, "\u202e", " ", "!!!", "a\x00b", "\u2066Rigi\u2069")
+HOSTILE = ("\u202eigiR", "Ri\u200bgi", "x" * 10_000, "\u202e", " ", "!!!", "a\x01b", "\u2066Rigi\u2069")
 PDF = b"%PDF-1.7 a description"
 
 
@@ -175,9 +185,17 @@ def test_an_invitation_that_is_taken_back_is_none(world):
     joins_in(world, "stranger")
     link = invited(world, "stranger@example.org")
     made = Invitation.objects.get()
-    assert does(world, "carol", "take-back", which=made.pk).status_code == 404  # not hers
-    does(world, "alice", "take-back", which=made.pk)
+    assert does(world, "carol", "take-back", which=made.key).status_code == 404  # not hers
+    does(world, "alice", "take-back", which=made.key)
     assert world.client("stranger").post(link).status_code == 404
+
+
+def test_forms_of_a_team_have_keys_that_count_nothing(world):
+    does(world, "alice", "invite", email="eve@example.org")
+    page = world.client("alice").get("/c/neck/team/").content.decode()
+    keys = re.findall(r'name="which" value="([^"]*)"', page)
+    assert {str(UUID(key)) for key in keys} == set(keys)
+    assert len(set(keys)) == 2  # the mate, and the invitation
 
 
 def test_the_site_is_no_way_to_mail_strangers(world):
@@ -196,8 +214,8 @@ def test_only_who_leads_invites_removes_and_hands_over(world):
     alice = Membership.objects.get(user=world.people["alice"])
     for do, fields in (
         ("invite", {"email": "x@y.ch"}),
-        ("remove", {"which": alice.pk}),
-        ("hand-over", {"which": alice.pk}),
+        ("remove", {"which": alice.key}),
+        ("hand-over", {"which": alice.key}),
     ):
         does(world, "bob", do, **fields)
     does(world, "bob", "rename", name="Bob's")
@@ -207,9 +225,9 @@ def test_only_who_leads_invites_removes_and_hands_over(world):
     assert not Team.objects.get(name="Rigi").consents
     carol = Membership.objects.get(user=world.people["carol"])
     for do in ("remove", "hand-over"):  # nobody of another team
-        assert does(world, "alice", do, which=carol.pk).status_code == 404
+        assert does(world, "alice", do, which=carol.key).status_code == 404
     assert of(world, "carol") == "Pilatus"
-    assert does(world, "alice", "remove", which=alice.pk).status_code == 200  # nor oneself
+    assert does(world, "alice", "remove", which=alice.key).status_code == 200  # nor oneself
     assert of(world, "alice") == "Rigi"
 
 
@@ -227,7 +245,7 @@ def test_after_the_first_submission_nobody_gets_fresh_attempts_by_going(world):
     world.submission("Rigi", "validation")
     bob = Membership.objects.get(user=world.people["bob"])
     assert "its people stay until the end" in does(world, "bob", "leave").content.decode()
-    does(world, "alice", "remove", which=bob.pk)
+    does(world, "alice", "remove", which=bob.key)
     assert of(world, "bob") == "Rigi"
     does(world, "bob", "found", name="Eiger")
     assert not Team.objects.filter(name="Eiger").exists()
@@ -347,7 +365,7 @@ def test_a_team_asks_for_a_phase_and_only_it_and_the_organisers_see_why(world):
     assert files.at(one.document).read_bytes() == PDF
     assert "waiting" in visit(world, "bob").admission("test").reason
     assert Notification.objects.filter(user=world.people["organiser"], text__contains="Rigi asks").exists()
-    url = reverse("access_document", args=["neck", one.pk])
+    url = reverse("access_document", args=["neck", one.key])
     for name in ("alice", "bob", "organiser", "staff"):
         page = world.client(name).get(url)
         assert b"".join(page.streaming_content) == PDF
@@ -370,6 +388,17 @@ def test_a_request_can_be_changed_until_it_is_decided_and_leaves_no_file_behind(
     asks(world, document=b"%PDF-3 once more")
     assert [path.name for path in files.at("documents").iterdir()] == [one.document.split("/")[1]]
     assert Access.objects.get().state == "refused"
+
+
+def test_a_request_that_is_changed_again_and_again_is_one_line_a_day(world):
+    request_phase(world)
+    told = Notification.objects.filter(user=world.people["organiser"], text__contains="Rigi asks")
+    for _ in range(3):
+        asks(world)
+    assert told.count() == 1
+    world.at.move(days=1)
+    asks(world)
+    assert told.count() == 2
 
 
 def test_documents_are_pdf_and_not_huge(world, monkeypatch):
@@ -414,3 +443,65 @@ def test_an_organiser_without_a_team_is_told_where_teams_are(world):
     assert "You organise this challenge and are in no team" in text
     assert world.client("organiser").post(reverse("team", args=["neck"]), {"do": "leave"}).status_code == 302
     assert world.client("alice").post(reverse("team", args=["neck"]), {"do": "conquer"}).status_code == 404
+
+
+def test_a_team_with_somebody_in_it_who_runs_the_site_is_one_of_the_organisers(world):
+    """They see what is hidden, as organisers do."""
+    joins_in(world, "staff")
+    does(world, "staff", "found", name="Insider")
+    made = Team.objects.get(name="Insider")
+    assert made.kind == "organiser"
+    assert conflicts_of(made) == ["Staff runs the site, and sees what organisers see."]
+    Membership.objects.filter(user=world.people["staff"]).delete()
+    link = invited(world, "staff@example.org")
+    assert "becomes one of the organisers" in world.client("staff").get(link).content.decode()
+    world.client("staff").post(link)
+    assert Team.objects.get(name="Rigi").kind == "organiser"
+
+
+def test_a_look_at_the_document_of_another_team_is_logged_at_both_addresses(world):
+    request_phase(world)
+    asks(world)
+    key = Access.objects.get().key
+    for name in ("alice", "organiser", "staff"):
+        b"".join(world.client(name).get(reverse("access_document", args=["neck", key])).streaming_content)
+    b"".join(world.client("organiser").get(reverse("organise_document", args=["neck", key])).streaming_content)
+    seen = Download.objects.order_by("pk").values_list("user__name", "what", "size")
+    what = ("document of Rigi for test", len(PDF))
+    assert list(seen) == [("Organiser", *what), ("Staff", *what), ("Organiser", *what)]
+
+
+def test_the_link_of_an_invitation_leads_to_the_site_whatever_host_was_named(world, settings):
+    settings.URL = "https://challenge.example.org"
+    mail.outbox.clear()
+    data = {"do": "invite", "email": "new@example.org"}
+    world.client("alice").post(reverse("team", args=["neck"]), data, headers={"Host": "localhost:6666"})
+    assert "https://challenge.example.org/join/" in mail.outbox[0].body
+    assert "6666" not in mail.outbox[0].body
+
+
+def test_who_leaves_while_somebody_hands_in_for_the_team_stays(as_on_a_site, world, monkeypatch):
+    """Else they could found another team, with attempts of its own. SQLite lets one of two begin only."""
+    content = zipped(dict.fromkeys(CASES, 4), world.scratch / "zip")
+    given = {"challenge": world.challenge, "phase": "validation", "purpose": "submission"}
+    upload = uploads.of_form(world.people["bob"], SimpleUploadedFile("t.zip", content), **given)
+    asked_all, take = threading.Event(), uploads.take
+
+    def slow(row: Upload, name: str) -> Path:
+        asked_all.set()
+        time.sleep(1)  # somebody leaves now, or waits
+        return take(row, name)
+
+    monkeypatch.setattr(uploads, "take", slow)
+
+    def both(number: int) -> str:
+        visit = Visit(User.objects.get(email="bob@example.org"), Challenge.objects.get(slug="neck"))
+        if number == 0:
+            return intake.submit(visit, "validation", upload, declarations={}).state
+        assert asked_all.wait(30)
+        with pytest.raises(teams.NotPossible, match="has submitted"):
+            teams.leave(visit)
+        return "stays"
+
+    assert at_once(2, both) == ["queued", "stays"]
+    assert Membership.objects.filter(user=world.people["bob"]).exists()

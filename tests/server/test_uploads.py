@@ -375,6 +375,32 @@ def test_a_full_disk_refuses_with_a_sentence_and_counts_what_is_promised(world, 
     assert "nothing is lost" in response.json()["detail"]
 
 
+def test_who_announces_much_and_sends_nothing_keeps_nobody_out(world, monkeypatch):
+    free = uploads.RESERVE + 76 * 10**9
+    monkeypatch.setattr(uploads.shutil, "disk_usage", lambda _: type("Usage", (), {"free": free})())
+    for name in ("alice", "bob"):
+        assert [begun(world.client(name), 19 * 10**9).status_code for _ in range(2)] == [201, 201]
+    assert begun(world.client("carol"), 5000).status_code == 201
+    free = uploads.RESERVE + 4 * uploads.AHEAD + 5000  # the next pieces of each have their place
+    assert begun(world.client("carol"), 5000).status_code == 507
+    world.at.move(hours=1, seconds=1)  # who sends nothing for an hour has none
+    assert begun(world.client("carol"), 5000).status_code == 201
+
+
+def test_a_piece_leaves_free_what_the_database_needs(world, monkeypatch):
+    client = world.client("alice")
+    where = begun(client, 5000)["Location"]
+    patch(client, where, 0, CONTENT[:1000])
+    free = uploads.RESERVE + 3999
+    monkeypatch.setattr(uploads.shutil, "disk_usage", lambda _: type("Usage", (), {"free": free})())
+    response = patch(client, where, 1000, CONTENT[1000:])
+    assert response.status_code == 507
+    assert "what came before is kept" in response.json()["detail"]
+    assert head(client, where)["Upload-Offset"] == "1000"
+    free += 1
+    assert patch(client, where, 1000, CONTENT[1000:]).status_code == 204
+
+
 def test_a_disk_that_is_full_in_the_middle_of_a_piece_keeps_what_was_before(world, monkeypatch):
     client = world.client("alice")
     where = begun(client, 5000)["Location"]

@@ -57,9 +57,9 @@ def main():
     import django
     django.setup()
     import slow_challenge
-    from isocenter.server import editions
+    from isocenter import evaluation
     from isocenter.server.work import working
-    editions.load_challenge = lambda name: slow_challenge.challenge
+    evaluation.load_challenge = lambda name: slow_challenge.challenge
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     working.work(stop, name=sys.argv[1], lease=timedelta(seconds=float(sys.argv[2])), once=sys.argv[3] == "once")

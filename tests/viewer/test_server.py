@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from isocenter.submissions import MaskFile
+from isocenter.submissions import MaskFile, Problem
 from isocenter.viewer import Session, Sight, listen, make_server
 from isocenter.viewer._server import answer
 from isocenter.volumes import Grid, Volume, read, write
@@ -131,6 +131,36 @@ def test_an_output_that_is_missing_or_unusable_is_said_on_its_page(opened, refer
     for case, page in said.items():
         assert "Nothing was measured" in page
         assert get(session, f"case/{case}/sight.json")[0] == 200
+
+
+@pytest.mark.parametrize("visible", [True, False])
+def test_an_output_that_could_not_be_measured_is_not_read_again(
+    opened, reference: Path, submission: Path, visible: bool
+) -> None:
+    """It may have taken all the memory that measuring a case may take; who looks has no such limit."""
+    session = opened("hecktor2020", reference, submission, reference_visible=visible)
+    why = Problem("unusable", "took more than 8 GB of memory to measure", case="CHUV001")
+    failed = replace(session.cases["CHUV001"], state="failed", problems=(why,))
+    look = replace(session, cases=dict(session.cases) | {"CHUV001": failed}).look("CHUV001")
+    if visible:
+        assert look.notes[0] == "The output cannot be shown: Took more than 8 GB of memory to measure."
+        assert look.sight is not None  # the reference alone
+    else:
+        assert (look.sight, look.notes) == (None, ("CHUV001 cannot be shown.",))
+
+
+@pytest.mark.parametrize(("finer", "shown"), [(2, True), (3, False)])
+def test_an_output_that_is_far_finer_than_the_reference_is_measured_and_not_shown(
+    opened, reference: Path, submission: Path, finer: int, shown: bool
+) -> None:
+    at = read(reference / "CHUV001.nii.gz").grid
+    shape = (finer * at.shape[0], finer * at.shape[1], at.shape[2])
+    grid = replace(at, shape=shape, spacing=(at.spacing[0] / finer, at.spacing[1] / finer, at.spacing[2]))
+    measured = opened("hecktor2020", reference, submission).cases
+    write(Volume(np.ones(shape, np.uint8), grid), submission / "CHUV001.nii.gz")
+    session = opened("hecktor2020", reference, submission, grid="resample")
+    look = replace(session, cases=measured).look("CHUV001")
+    assert ("more than 4 times those of the reference" in " ".join(look.notes)) != shown
 
 
 def test_a_dose_that_is_missing_is_said_and_there_is_nothing_to_draw(opened, doses: Session, tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ from isocenter.cli import (
     _score,
     _serve,
     _show,
+    _site_commands,
     _submit,
     _verify,
     _view,
@@ -115,6 +116,7 @@ app.add_typer(_prepare.app, name="prepare")
 app.add_typer(_convert.app, name="convert")
 app.command("serve")(_serve.serve)
 app.command("worker")(_worker.worker)
+app.add_typer(_site_commands.app, name="site")
 app.command("submit")(_submit.submit)
 app.command("demo")(_demo.demo)
 

@@ -34,6 +34,7 @@ def report(
     ] = 10_000,
     level: Annotated[float, typer.Option(min=0.5, max=0.999, help="The coverage of the intervals.")] = 0.95,
     seed: Annotated[int, typer.Option(min=0, help="Of the draws.")] = 0,
+    cases: Annotated[bool, typer.Option(help="Whether to tell the results of single cases.")] = True,
 ) -> None:
     """Write the report of a challenge: one HTML page, a PDF, and all numbers.
 
@@ -45,18 +46,19 @@ def report(
     """
     from isocenter.papers import Settings, Study, make_report, open_folder, write_report
 
-    found = open_folder(folder, phase=phase)
+    found = open_folder(folder, phase=phase, facts=cases)
     command = shlex.join(
         [
             *("isocenter", "report", folder.name or "."),
             *("--phase", found.phase, "--replicates", str(replicates), "--level", f"{level:g}", "--seed", str(seed)),
+            *([] if cases else ["--no-cases"]),
         ]
     )
     home = out or folder / "report"
     with progress() as start:
         move = start(found.challenge.name)
         study = Study(found, Settings(replicates=replicates, level=level, seed=seed), move)
-        made = make_report(study, command=command)
+        made = make_report(study, command=command, cases=cases)
         move(0, 1, "writing")
         written = write_report(made, home, pdf=pdf, fonts=fonts or ())
         move(1, 1, "")

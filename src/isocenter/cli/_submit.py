@@ -22,6 +22,8 @@ from isocenter.cli._arguments import Json
 POLL = 2.0
 """Seconds between two questions whether it is scored."""
 _OVER = ("scored", "refused", "failed", "infrastructure", "cancelled")
+_WORST = ("refused", "unusable", "missing", "warning", "note")
+_MOST = 30
 
 
 def submit(
@@ -79,10 +81,13 @@ def submit(
             typer.echo(f"id {found['id']}  {found['url']}\n{found['quota']['words']}")
         if wait:
             found = _followed(there, challenge, found)
+        problems = _found_in_it(there, challenge, found)
         if as_json:
-            typer.echo(json.dumps(found, indent=2, ensure_ascii=False))
+            typer.echo(json.dumps(found | {"problem_list": problems}, indent=2, ensure_ascii=False))
         elif wait:
             _show(found)
+        if problems and not as_json:
+            _list(problems, found["url"])
     if wait and found["state"] != "scored":
         raise typer.Exit(1)
 
@@ -280,3 +285,24 @@ def _show(found: Any) -> None:
         return
     reason = found["reason"]
     typer.echo(f"{found['state']}: {reason['title']}. {reason['advice']}" if reason else found["state"], err=True)
+
+
+def _found_in_it(there: _submit_site.Site, challenge: str, found: Any) -> list[dict[str, str]]:
+    """What the site found in the files, as far as it shows that: the cases that are lost first."""
+    if not found["problems"]:
+        return []
+    listed = there.get(f"/challenges/{quote(challenge)}/submissions/{found['id']}/problems")
+    return sorted(listed, key=lambda one: _WORST.index(one["severity"]))
+
+
+def _list(problems: Sequence[dict[str, str]], url: str) -> None:
+    from isocenter.cli._terminal import count_problems, show_problems
+    from isocenter.submissions import Problem
+
+    found = [Problem(**one) for one in problems]  # type: ignore[arg-type]
+    lost = {one.case for one in found if one.severity in ("unusable", "missing") and one.case}
+    about = f"; {len(lost)} {'case has' if len(lost) == 1 else 'cases have'} no usable output" if lost else ""
+    typer.echo(f"Found in the files: {count_problems(found)}{about}.")
+    show_problems(found[:_MOST])
+    if len(found) > _MOST:
+        typer.echo(f"  … and {len(found) - _MOST} more: {url}")

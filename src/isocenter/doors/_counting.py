@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 
@@ -21,6 +22,7 @@ from isocenter.ranking import (
     WorstObserved,
     climb,
     counting,
+    rounded,
     within_quota,
 )
 from isocenter.scores import SCHEMA
@@ -62,7 +64,7 @@ def counting_scores(
         if rules.counts == "best" and len(admitted) > 1:
             refuse_relative(rule)
         boards = [rule.rank(tables[at]) for at in admitted] if rules.counts == "best" else []
-        values = [board[team].score for board in boards] or [None] * len(admitted)
+        values = [_as_shown(board[team].score, rules) for board in boards] or [None] * len(admitted)
         wish = (chosen or {}).get(team)
         if wish is not None and wish not in admitted:
             msg = f"{team} chose submission {wish + 1}, which is none of those that count"
@@ -80,6 +82,13 @@ def counting_scores(
             raise ValueError(msg) from None
         found.append(tables[admitted[at]])
     return pl.concat(found) if found else pl.DataFrame(schema=SCHEMA)
+
+
+def _as_shown(score: float | None, rules: Participation) -> float | None:
+    """A score as the board shows it: which one counts must not tell more digits than that."""
+    if score is None or rules.decimals is None or not math.isfinite(score):
+        return score
+    return rounded(score, rules.decimals)
 
 
 def shown_on_the_ladder(

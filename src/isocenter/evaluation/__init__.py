@@ -7,7 +7,7 @@ from isocenter.evaluation._cohort import Cohort, CohortError, open_cohort, read_
 from isocenter.evaluation._depict import DosePicture, LesionPicture, MaskPicture, Picture, depict
 from isocenter.evaluation._journal import CaseStore
 from isocenter.evaluation._registry import UnknownChallengeError, challenge_names, load_challenge
-from isocenter.evaluation._run import Evaluation, check, evaluate, look
+from isocenter.evaluation._run import Evaluation, check, evaluate, look, most_files
 from isocenter.evaluation._workers import available_cores, worker_pool
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "fingerprint",
     "load_challenge",
     "look",
+    "most_files",
     "open_cohort",
     "read_facts",
     "worker_pool",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -29,12 +29,15 @@ class DosePicture:
         Masks on the same grid, by name, in the order they are listed; the first is the one to look at.
     oriented
         Whether the grid says where the patient lies, so that left and right may be written on a picture.
+    alone
+        Makes the dose to show to who may not see the reference, where `output` was put together by means of it.
     """
 
     reference: Volume
     output: Volume
     structures: Mapping[str, NDArray[np.bool_]]
     oriented: bool = True
+    alone: Callable[[], Volume] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -174,10 +174,15 @@ def _blame_the_reference(challenge: Challenge, path: str | os.PathLike[str], res
         raise CohortError(msg)
 
 
+def most_files(challenge: Challenge, cases: int) -> int:
+    """How many files an answer to so many cases has at most, with plenty of room for what else is packed with it."""
+    files = sum(spec.most_files if is_folder(spec) else 1 for spec in challenge.output.values())
+    return 1000 + 10 * cases * files
+
+
 def _too_many(challenge: Challenge, cohort: Cohort, listing: Listing) -> tuple[Problem, ...]:
     """Far more files than an answer has: comparing all their names would take long, and listing them help nobody."""
-    files = sum(spec.most_files if is_folder(spec) else 1 for spec in challenge.output.values())
-    limit = 1000 + 10 * len(cohort.cases) * files
+    limit = most_files(challenge, len(cohort.cases))
     if len(listing.entries) <= limit:
         return ()
     message = f"{len(listing.entries):,} files; an answer to {len(cohort.cases)} cases has at most {limit:,}"

@@ -33,13 +33,17 @@ from isocenter.papers._rows import FolderError, read_rows
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """What lies in the folder of an edition, read and checked; the phase that is reported, and its rules in force."""
+    """What lies in the folder of an edition, read and checked; the phase that is reported, and its rules in force.
+
+    Facts about cases are as good as absent unless `told`.
+    """
 
     path: Path
     edition: Edition
     challenge: Challenge
     phase: str
     entries: tuple[Entry, ...]
+    told: bool = True
 
     def file(self, name: str) -> Path | None:
         """A file or folder beside the edition; None if it is not there."""
@@ -56,7 +60,7 @@ class Folder:
 
     def facts(self) -> dict[str, dict[str, str]]:
         """By case what is known of it, from cases.csv beside the edition or in the reference; empty without one."""
-        for name in ("cases.csv", "reference/cases.csv"):
+        for name in ("cases.csv", "reference/cases.csv") if self.told else ():
             if rows := self.rows(name):
                 key = next((column for column in ("case", "case_id", "patient") if column in rows[0]), None)
                 if key is None:
@@ -68,13 +72,15 @@ class Folder:
         return {}
 
 
-def open_folder(path: str | Path, *, phase: str | None = None) -> Folder:
+def open_folder(path: str | Path, *, phase: str | None = None, facts: bool = True) -> Folder:
     """Read what the report is made of, and name everything that is wrong at once.
 
     Parameters
     ----------
     phase
         The one whose boards are reported; that which closes last if not said.
+    facts
+        Whether facts about cases may be told.
 
     Raises
     ------
@@ -99,7 +105,7 @@ def open_folder(path: str | Path, *, phase: str | None = None) -> Folder:
         problems = [f"there are no score tables of the phase {name}: `isocenter score … --out scores/TEAM.parquet`"]
     if problems:
         raise FolderError(home, problems)
-    found = Folder(home, edition, challenge, name, tuple(entries))
+    found = Folder(home, edition, challenge, name, tuple(entries), facts)
     found.facts()
     return found
 

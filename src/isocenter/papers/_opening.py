@@ -90,12 +90,14 @@ def _bounds(bounds: tuple[float, float]) -> str:
 
 
 def participation(study: Study) -> Section:
-    """How many took part in each phase, and what the listed teams lack."""
-    rows = []
+    """How many took part in each phase, and what the listed teams lack; of a phase without entries that is not told."""
+    rows: list[tuple[str, str, int | None, int | None]] = []
     for phase in study.folder.edition.phases:
         entries = [entry for entry in shown(study, phase.name) if entry.role == "team"]
+        told = bool(entries) or phase.name == study.folder.phase
         span = f"{moment(phase.opens)} to {moment(phase.closes)}"
-        rows.append((phase.title, span, len({entry.team for entry in entries}), len(entries)))
+        teams = len({entry.team for entry in entries})
+        rows.append((phase.title, span, teams if told else None, len(entries) if told else None))
     blocks: list[Block] = [
         table("participation-by-phase", "Who took part.", ["Phase", "Open", "Teams #", "Submissions #"], rows),
         _lacking(study.main),

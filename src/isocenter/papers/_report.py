@@ -10,7 +10,7 @@ from pathlib import Path
 
 from isocenter import atomic
 from isocenter.editions import phase_of
-from isocenter.papers import _certainty, _closing, _opening, _patients, _subgroups
+from isocenter.papers import _caseless, _certainty, _closing, _opening, _patients, _subgroups
 from isocenter.papers._study import Study
 from isocenter.report import Report, Section, report_csvs, report_html, report_json, report_pdf
 
@@ -27,13 +27,16 @@ def chapter_of(challenge: str) -> Chapter | None:
     return None
 
 
-def make_report(study: Study, *, command: str = "") -> Report:
+def make_report(study: Study, *, command: str = "", cases: bool = True) -> Report:
     """Write all sections: the common ones, and in their midst the chapter of the challenge.
 
     Parameters
     ----------
     command
         How the report is made again; it is printed in it.
+    cases
+        Whether the results of single cases may be told. If not, all that is said of them is left out, and numbers have
+        no more digits than are printed.
     """
     phase = phase_of(study.folder.edition, study.folder.phase)
     chapter, discreet = chapter_of(study.challenge.name), study.challenge.participation.discreet
@@ -45,10 +48,12 @@ def make_report(study: Study, *, command: str = "") -> Report:
         ("other rules", lambda: [_certainty.universes(study)]),
         ("cases", lambda: [_patients.difficulty(study)]),
         ("subgroups", lambda: [_subgroups.subgroups(study)]),
-        ("the challenge's own", lambda: chapter(study) if chapter and study.main.board.rows else []),
+        ("the challenge's own", lambda: _own(study, chapter, cases=cases)),
     ]
     if discreet:  # nothing but what the board itself shows
         del steps[2:]
+    elif not cases:
+        steps[2:] = [steps[3], steps[4], ("cases", lambda: [_caseless.HIDDEN]), steps[7]]
     sections: list[Section] = []
     for number, (what, write) in enumerate(steps):
         study.move(number, len(steps), what)
@@ -56,12 +61,22 @@ def make_report(study: Study, *, command: str = "") -> Report:
     study.move(len(steps), len(steps), "")
     tested = any(getattr(block, "name", "") == "significance" for section in sections for block in section.blocks)
     sections.append(_closing.methods(study, command=command, tested=tested))
+    if not cases:
+        sections = list(_caseless.with_few_digits(sections))
     return Report(
         study.folder.edition.title,
         f"Report on the phase “{phase.title}”",
         tuple(sections),
         _closing.record(study, command=command),
     )
+
+
+def _own(study: Study, chapter: Chapter | None, *, cases: bool) -> Iterable[Section]:
+    """The chapter of the challenge, as far as it may be told."""
+    if chapter is None or not study.main.board.rows:
+        return []
+    sections = chapter(study)
+    return sections if cases else _caseless.without_cases(sections, set(study.main.scores["case"]) - {""})
 
 
 def write_report(report: Report, folder: str | Path, *, pdf: bool = True, fonts: Sequence[Path] = ()) -> list[Path]:

@@ -36,7 +36,7 @@ class Participation:
         How much better a submission must be than the one that is shown of its team to be shown instead: by so much, or
         by the standard error of the difference ("parameter-free"); it then decides which one counts. None: no ladder.
     decimals
-        To how many decimals scores are shown, and ranked. None: to all.
+        To how many decimals scores are shown, ranked, and compared to find the best of a team. None: to all.
     """
 
     quota: int | None = None

@@ -15,12 +15,13 @@ def record(challenge: Challenge, actor: User | str, what: str, subject: str, rea
     Parameters
     ----------
     actor
-        Who; "the site" for what was decided before and happens now, such as a publication at its hour.
+        Who, kept with name and address; "the site" for what was decided before and happens now, such as a publication
+        at its hour.
     """
     with transaction.atomic():
         Challenge.objects.select_for_update().get(pk=challenge.pk)  # one after the other
         last = Decision.objects.filter(challenge=challenge).order_by("-number").first()
-        decision = audit.Decision(clock.now(), str(actor), what, subject, reason)
+        decision = audit.Decision(clock.now(), _signed(actor), what, subject, reason)
         return Decision.objects.create(
             challenge=challenge,
             number=1 if last is None else last.number + 1,
@@ -31,6 +32,21 @@ def record(challenge: Challenge, actor: User | str, what: str, subject: str, rea
             reason=reason,
             hash=audit.chained(audit.START if last is None else last.hash, decision),
         )
+
+
+def _signed(actor: User | str) -> str:
+    return actor.signed if isinstance(actor, User) else actor
+
+
+def seal(challenge: Challenge) -> str:
+    """How far the chain goes, for a mail: by a copy elsewhere, decisions are missed that were cut off at its end."""
+    last = Decision.objects.filter(challenge=challenge).order_by("-number").first()
+    if last is None:
+        return ""
+    return (
+        f"Decision {last.number} is the last in the log now, with this hash:\n\n{last.hash}\n\n"
+        "Keep this mail. The page of the log finds the hash, as long as nobody has changed or removed what was decided."
+    )
 
 
 def entries(challenge: Challenge) -> list[audit.Entry]:

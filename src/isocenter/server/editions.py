@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from isocenter.editions import Edition, apply, parse
-from isocenter.evaluation import Challenge as Code
-from isocenter.evaluation import load_challenge
+
+if TYPE_CHECKING:
+    from isocenter.evaluation import Challenge as Code
 
 
 @lru_cache(maxsize=256)
@@ -21,5 +23,7 @@ def edition_of(version: int) -> Edition:
 @lru_cache(maxsize=256)
 def code_of(version: int, phase: str) -> Code:
     """The challenge as code with the rules of a phase in force."""
+    from isocenter.evaluation import load_challenge
+
     edition = edition_of(version)
     return apply(edition, load_challenge(edition.challenge), phase=phase)

@@ -10,6 +10,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+SMTP = "django.core.mail.backends.smtp.EmailBackend"
+"""How a mail server is spoken to."""
+
+SERVER = "server"
+"""The mail server among the MAILERS of newer Djangos."""
+
 
 class SettingError(ValueError):
     """A variable of the environment that does not say what it should."""
@@ -69,19 +75,18 @@ def sqlite(path: Path) -> dict[str, Any]:
 
 
 def mail(url: str, *, mailers: bool) -> dict[str, Any]:
-    """The settings of an `EMAIL_URL`; without one, mails are kept where staff can read them.
+    """The settings of an `EMAIL_URL`: mails wait in the database until a worker sends them; without one they stay.
 
     Parameters
     ----------
     mailers
         Whether this Django has the setting MAILERS (6.1 and newer), and warns of the older ones.
     """
-    if not url:
-        backend, options = "isocenter.server.mail.Kept", {}
-    else:
-        backend, options = "django.core.mail.backends.smtp.EmailBackend", _smtp(url)
+    backend = f"isocenter.server.mail.{'Outbox' if url else 'Kept'}"
+    options = _smtp(url) if url else {}
     if mailers:
-        return {"MAILERS": {"default": {"BACKEND": backend, "OPTIONS": options}}}
+        found = {"default": {"BACKEND": backend}}
+        return {"MAILERS": found | ({SERVER: {"BACKEND": SMTP, "OPTIONS": options}} if url else {})}
     older = {"username": "HOST_USER", "password": "HOST_PASSWORD"}
     return {"EMAIL_BACKEND": backend} | {
         f"EMAIL_{older.get(name, name.upper())}": value for name, value in options.items()

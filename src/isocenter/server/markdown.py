@@ -18,9 +18,18 @@ _HEADINGS = str.maketrans({"1": "2", "2": "3", "3": "4", "4": "5", "5": "6"})
 
 
 @lru_cache(maxsize=512)
-def rendered(text: str) -> SafeString:
-    """The text as HTML. Headings begin one level lower, below that of the page; HTML in the text is shown as text."""
+def rendered(text: str, *, images: bool = True) -> SafeString:
+    """The text as HTML. Headings begin one level lower, below that of the page; HTML in the text is shown as text.
+
+    Parameters
+    ----------
+    images
+        Else an image is a link: whoever reads what strangers wrote should not fetch by reading, least of all a file
+        whose download is logged.
+    """
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable(["table", "strikethrough"])
+    if not images:
+        parser.disable("image")
     tokens = parser.parse(text)
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):

@@ -1,7 +1,7 @@
 """What people are told: a line in their notifications, and where it matters a mail. The one place that writes mails.
 
-    something happened ── notify ──┬──▶ Notification, at once, in the same transaction
-                                   └──▶ a mail to each, once the transaction has held
+    something happened ── notify ──┬──▶ Notification ┐ at once, in the same transaction;
+                                   └──▶ Mail         ┘ a worker sends it, and who published does not wait for that
 
 A mail says that there is something to see, and where; never a score, never whose. What may be seen there the page
 decides when it is opened, by the sight of who opens it. Each mail has one recipient, and is plain text.
@@ -14,7 +14,6 @@ from collections.abc import Iterable
 
 from django.conf import settings
 from django.core.mail import EmailMessage
-from django.db import transaction
 
 from isocenter.server import clock
 from isocenter.server import mail as mails
@@ -55,21 +54,22 @@ def notify(
     )
     if mail and people:
         messages = [composed(user, text, url=url, challenge=challenge, body=body) for user in people]
-        transaction.on_commit(lambda: mails.send(messages), robust=True)
+        mails.send_along(messages)
     return len(people)
 
 
-def to_team(team: Team, text: str, *, url: str = "", mail: bool = False) -> int:
-    """Tell the members of a team; not those who withdrew from the challenge, or were refused."""
+def to_team(team: Team, text: str, *, url: str = "", mail: bool = False, but: User | None = None) -> int:
+    """Tell the members of a team, or all but one; not those who withdrew from the challenge, or were refused."""
     gone = Registration.objects.filter(challenge=team.challenge_id, state__in=_GONE)
     members = Membership.objects.filter(team=team).exclude(user__in=gone.values("user")).select_related("user")
-    return notify((one.user for one in members), text, url=url, challenge=team.challenge, mail=mail)
+    people = (one.user for one in members if one.user != but)
+    return notify(people, text, url=url, challenge=team.challenge, mail=mail)
 
 
-def to_organisers(challenge: Challenge, text: str, *, url: str = "", mail: bool = False) -> int:
+def to_organisers(challenge: Challenge, text: str, *, url: str = "", mail: bool = False, body: str = "") -> int:
     """Tell the organisers of a challenge; those who run the site, where it has none."""
-    people = [role.user for role in organisers_of(challenge)]
-    return notify(people or User.objects.filter(is_staff=True), text, url=url, challenge=challenge, mail=mail)
+    people = [role.user for role in organisers_of(challenge)] or User.objects.filter(is_staff=True)
+    return notify(people, text, url=url, challenge=challenge, mail=mail, body=body)
 
 
 def organisers_of(challenge: Challenge) -> Iterable[Role]:

@@ -18,17 +18,17 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, QueryDict
 
 from isocenter.editions import Admission, Edition, Phase, Sight, TeamStanding, Viewer, admitted, barred, sight
-from isocenter.ranking import Board
 from isocenter.server import boards, clock
 from isocenter.server.models import (
     Access,
@@ -41,6 +41,9 @@ from isocenter.server.models import (
     User,
 )
 from isocenter.server.standing import lacking
+
+if TYPE_CHECKING:
+    from isocenter.ranking import Board
 
 Somebody: TypeAlias = "User | AnonymousUser"
 
@@ -227,6 +230,8 @@ class Visit:
             return Admission(yes=False, reason="your registration is not accepted yet")
         if self.team is None:
             return Admission(yes=False, reason="you are in no team; found one or join one")
+        if Role.Kind.READER in self.roles and not self.organises:
+            return Admission(yes=False, reason="you read for this challenge, and readers hand in nothing")
         return admitted(self.edition, phase, self.standing(phase), board_of=self._board_of, now=self.now)
 
     def submissions(self) -> QuerySet[Submission]:
@@ -298,8 +303,20 @@ def previewed(visit: Visit, request: HttpRequest) -> Visit:
     return Preview(visit, kind)
 
 
+def lacks_second_factor(user: Somebody) -> bool:
+    """Whether somebody has none, where the site demands one of organisers and of those who run it."""
+    from allauth.mfa.utils import is_mfa_enabled
+
+    return settings.REQUIRE_MFA and user.is_authenticated and not is_mfa_enabled(user)
+
+
+SECOND_FACTOR = "Set up a second factor on the page of your account first."
+
+
 def refuse(visit: Visit, which: Door) -> str:
     """Why somebody does not come through a door of a challenge, and what to do; "" if they do."""
+    if visit.organises and lacks_second_factor(visit.user):  # they see more than others through every door
+        return SECOND_FACTOR
     match which:
         case Door.CHALLENGE:
             return ""
@@ -324,12 +341,26 @@ _NOT_ACCEPTED = {
 }
 
 
-def door(which: Door) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
-    """A view behind a door. One of a challenge has `slug` in its address, and gets the `Visit` in its place."""
+READ = ("GET", "HEAD")
+POST = ("POST",)
+FORM = (*READ, *POST)
+EVERY = (*FORM, "PUT", "PATCH", "DELETE", "OPTIONS")
+
+
+def door(
+    which: Door, methods: tuple[str, ...] = READ
+) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
+    """A view behind a door. One of a challenge has `slug` in its address, and gets the `Visit` in its place.
+
+    A view shows something, unless it says what else it does: `FORM` for a page with a form, `POST` for what has no page
+    of its own. Any other method is answered with 405 before it is known who asks, and about what.
+    """
 
     def behind(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         @functools.wraps(view)
         def opened(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            if request.method not in methods:
+                return HttpResponseNotAllowed(methods)
             if which is Door.ANYBODY:
                 return view(request, *args, **kwargs)
             signed_in = request.user.is_authenticated and request.user.is_active

@@ -62,6 +62,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "isocenter.server.security.NoZeros",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
@@ -117,10 +118,12 @@ ACCOUNT_PREVENT_ENUMERATION = True
 ACCOUNT_CONFIRM_EMAIL_ON_GET = False
 ACCOUNT_LOGIN_ON_EMAIL_CONFIRMATION = False
 ACCOUNT_LOGOUT_ON_PASSWORD_CHANGE = True
+ACCOUNT_REAUTHENTICATION_REQUIRED = True  # the password again, before addresses change
+ACCOUNT_EMAIL_NOTIFICATIONS = True  # a mail to the old address, or of the new password
 ACCOUNT_UNIQUE_EMAIL = True
 ACCOUNT_EMAIL_SUBJECT_PREFIX = ""
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if PUBLIC else "http"
-ACCOUNT_RATE_LIMITS = {  # per address of the network, behind which may be a whole congress; per account, tighter
+ACCOUNT_RATE_LIMITS = {  # per address of the network, behind which may be a whole congress; per account there, tighter
     "login": "60/m/ip",
     "login_failed": "20/m/ip,5/5m/key",
     "signup": "60/h/ip",

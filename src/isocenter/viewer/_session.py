@@ -11,7 +11,7 @@ from threading import Lock
 
 from isocenter.evaluation import Challenge, Cohort, DosePicture, Evaluation, LesionPicture, Picture, depict, open_cohort
 from isocenter.report import Figure, case_figures
-from isocenter.submissions import GridPolicy, MaskFile, list_files, match
+from isocenter.submissions import GridPolicy, ImageFile, MaskFile, list_files, match
 from isocenter.viewer._images import Scan, find_scans
 from isocenter.viewer._order import CaseScores, cases_of, without_observations
 from isocenter.viewer._sight import Sight, dose_sight, mask_sight, output_sight
@@ -19,6 +19,7 @@ from isocenter.viewer._stills import dose_still, mask_still, output_still
 from isocenter.volumes import File, Grid, LabelMap, Volume
 
 _KEPT = 3  # cases whose volumes stay in memory
+_MOST_VOXELS = 4  # of an output, for each of the reference: twice as fine within slices
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +74,31 @@ class Session:
                 return Look(None, notes=(f"{case} cannot be shown.",))
             return Look(None, notes=(f"{case} cannot be shown: {type(error).__name__}: {_sentence(str(error))}",))
 
+    def _admit(self, case: str) -> None:
+        """Refuse to read an output that could not be measured, or is far larger than its reference.
+
+        Measuring has limits of memory and time; whoever looks has none.
+        """
+        scores = self.cases.get(case)
+        if scores is not None and scores.state == "failed":
+            reasons = [problem.message for problem in scores.problems if problem.severity == "unusable"]
+            raise ValueError("; ".join(reasons) or "it could not be measured")
+        grids = next(item.grids for item in self.cohort.cases if item.name == case)
+        for slot, file in self.outputs.get(case, {}).items():
+            spec = self.challenge.output[slot]
+            grid = grids.get(spec.grid_of or "")
+            if grid is None or not isinstance(spec, MaskFile | ImageFile):
+                continue
+            if (voxels := spec.header(file).grid.voxels) > _MOST_VOXELS * grid.voxels:
+                msg = f"it has {voxels:,} voxels, more than {_MOST_VOXELS} times those of the reference"
+                raise ValueError(msg)
+
     def _depicted(self, case: str) -> Look:
+        try:
+            self._admit(case)
+        except (ValueError, OSError) as error:
+            msg = f"{case} cannot be shown: {error}"
+            raise ValueError(msg) from error
         picture = depict(
             self.challenge, reference=self.reference, submission=self.submission, case=case, grid=self.grid
         )
@@ -96,6 +121,8 @@ class Session:
     def _output_of(self, picture: Picture, case: str) -> Look:
         """What was handed in, without what it is compared with; structures and DVHs are of the reference, too."""
         output = picture.found if isinstance(picture, LesionPicture) else picture.output
+        if isinstance(picture, DosePicture) and picture.alone is not None:
+            output = picture.alone()
         scans, notes = self._read_scans(case, output.grid)
         if isinstance(picture, DosePicture):
             sight = output_sight(output, kind="dose", images=scans, team=self.team, oriented=picture.oriented)
@@ -108,6 +135,7 @@ class Session:
         file = self.outputs.get(case, {}).get(output)
         if file is None:
             return Look(None, notes=("There is no output to show.",))
+        self._admit(case)
         found = self._read(output, self.challenge.output[output], file, grid)
         scans, notes = self._read_scans(case, grid)
         sight = output_sight(found, kind="masks", images=scans, team=self.team)
@@ -123,6 +151,7 @@ class Session:
         found = None
         if file := self.outputs.get(case, {}).get(output):
             try:
+                self._admit(case)
                 found = self._read(output, self.challenge.output[output], file, truth.grid)
             except (ValueError, OSError) as error:
                 notes = (f"The output cannot be shown: {_sentence(str(error))}", *notes)
@@ -179,12 +208,9 @@ def open_session(
         result = replace(result, scores=without_observations(result.scores))
     cohort = open_cohort(challenge, reference)
     names = [case.name for case in cohort.cases]
-    outputs: Mapping[str, Mapping[str, File]] = {}
-    if _mask_slots(challenge):
-        listing = list_files(submission)
-        if challenge.arrange is not None:
-            listing = challenge.arrange(listing, {case.name: case.files for case in cohort.cases})
-        outputs = match(listing, challenge.output, cases=names).files
+    listing = list_files(submission)
+    if challenge.arrange is not None:
+        listing = challenge.arrange(listing, {case.name: case.files for case in cohort.cases})
     return Session(
         challenge=challenge,
         cohort=cohort,
@@ -194,7 +220,7 @@ def open_session(
         grid=grid,
         cases={case.name: case for case in cases_of(result)},
         scans=_scans(reference if reference_visible else None, images, names),
-        outputs=outputs,
+        outputs=match(listing, challenge.output, cases=names).files,
         reference_visible=reference_visible,
     )
 

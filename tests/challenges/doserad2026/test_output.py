@@ -105,6 +105,22 @@ def test_the_picture_of_a_case_has_both_plans_and_the_structures_that_count(
     assert picture.output.array[picture.structures["PTV"]] == pytest.approx(answer[one.structures["PTV"]])
 
 
+def test_the_beams_alone_tell_nothing_of_the_weights_and_the_box_of_the_plan(one, tools, tmp_path: Path) -> None:
+    beams = tools.off(one.beams)
+    team = one.answer(tmp_path / "team", beams)
+    weights = {uuid: 100.0 * (number + 1) for number, uuid in enumerate(one.weights)}
+    other = tools.replace(one, weights=weights, structures={"PTV": one.structures["PTV"]})
+    first, second = (
+        depict(challenge, reference=who.save(tmp_path / name), submission=team, case=CASE)
+        for name, who in (("one", one), ("other", other))
+    )
+    assert not np.array_equal(first.output.array, second.output.array)
+    seen = first.alone()
+    assert seen.grid == tools.grid
+    np.testing.assert_array_equal(seen.array, second.alone().array)
+    np.testing.assert_allclose(seen.array, sum(beams.values()), rtol=1e-6)
+
+
 # Unusual --------------------------------------------------------------------------------------------------------------
 
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import isocenter
-from isocenter import editions
+from isocenter import editions, scores
 from isocenter.evaluation import CohortError, Evaluation, check, evaluate, worker_pool
 from isocenter.metrics import SparseDose, dose_difference
 from isocenter.submissions import SubmissionRefused
@@ -457,3 +457,21 @@ def test_an_edition_can_be_written_and_read(tmp_path: Path) -> None:
     assert [phase.name for phase in edition.phases] == ["validation", "test"]
     assert edition.policies.missing == "disqualify"
     assert editions.apply(edition, CHALLENGE).boards == {name: replace(rule) for name, rule in CHALLENGE.boards.items()}
+
+
+def test_the_best_counts_on_the_live_board_and_the_last_in_the_testing_phase() -> None:
+    assert {phase.name: phase.counts for phase in editions.new(CHALLENGE).phases} == {
+        "validation": "best",
+        "test": "last",
+    }
+
+
+def test_the_best_of_a_team_is_found_for_each_stream_by_its_own_score() -> None:
+    def table(dose: float, dvh: float) -> pl.DataFrame:
+        rows = [scores.Row("pt_1", "", "dose_error", dose), scores.Row("pt_1", "Brainstem", "dvh_error", dvh)]
+        return scores.frame(rows)
+
+    code = editions.apply(editions.new(CHALLENGE), CHALLENGE, phase="validation")
+    tables = {"team": [table(2.0, 5.0), table(3.0, 1.0), table(4.0, 6.0)]}
+    assert isocenter.rank(code, tables, board="dose")["team"].score == pytest.approx(2.0)
+    assert isocenter.rank(code, tables, board="dvh")["team"].score == pytest.approx(1.0)

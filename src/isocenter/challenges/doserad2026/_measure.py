@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -97,7 +98,10 @@ def measure(reference: Reference, output: Mapping[str, Any]) -> Iterator[Score]:
 
 
 def depict(reference: Reference, output: Mapping[str, Any]) -> DosePicture:
-    """Both plans where level 2 looks at them, with the target first and then the organs that count."""
+    """Both plans where level 2 looks at them, with the target first and then the organs that count.
+
+    Weights of the plan and the box are of the reference, so the output alone is the plain sum of its beams.
+    """
     plan = predicted(reference, output["beams"]).plan
     start = np.array([part.start for part in reference.box])
     corner = reference.grid.affine[:3, :3] @ start + reference.grid.affine[:3, 3]
@@ -107,7 +111,17 @@ def depict(reference: Reference, output: Mapping[str, Any]) -> DosePicture:
         flat = np.zeros(plan.size, bool)
         flat[places] = True
         masks[name] = flat.reshape(plan.shape, order="F")
-    return DosePicture(Volume(reference.plan, grid), Volume(plan, grid), masks)
+    alone = partial(_sum_of_beams, reference, output["beams"])
+    return DosePicture(Volume(reference.plan, grid), Volume(plan, grid), masks, alone=alone)
+
+
+def _sum_of_beams(reference: Reference, beams: Beams) -> Volume:
+    """The beams that were handed in, each with weight 1, on the whole grid of the case; Gy, not below 0."""
+    dose = np.zeros(reference.grid.shape, order="F")
+    for _, frame in beams.frames(reference.beams):
+        assert not isinstance(frame, str)  # all were read before
+        dose[frame.box] += frame.array[frame.box]
+    return Volume(np.maximum(dose, 0.0, out=dose), reference.grid)
 
 
 def _dvh(metric: str, score: DvhScore) -> Iterator[Score]:

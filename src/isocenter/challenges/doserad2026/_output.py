@@ -70,7 +70,12 @@ class Beams:
 
 @dataclass(frozen=True, slots=True)
 class BeamFolder:
-    """The output of a case, read as `Beams`."""
+    """The doses of all beams of the case in Gy, one file for each: ``<uuid of the beam>.mha``, or .nii.gz, .nii, .nrrd.
+
+    The platform's own layout is taken too: stacks of doses, and the metadata that say which beam is where.
+
+    Read as `Beams`.
+    """
 
     suffixes: tuple[str, ...] = ()
     grid_of: str | None = None

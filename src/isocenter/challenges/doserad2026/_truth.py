@@ -87,7 +87,12 @@ def named(name: str, frames: Iterable[Frame]) -> Iterator[Frame]:
 
 @dataclass(frozen=True, slots=True)
 class TruthFolder:
-    """The reference of a case, read as a `Truth`."""
+    """A case as in the organisers' package: ``case.json``, the plan ``<case>.json``, ``structures.npy``.
+
+    The doses of the beams are in ``gt_beam_doses.mha``, or in ``beams/<uuid>.mha``; ``plan_dose.mha`` may be left out.
+
+    Read as a `Truth`.
+    """
 
     suffixes: tuple[str, ...] = ()
     grid_of: str | None = None

@@ -196,6 +196,7 @@ challenge = Challenge(
                 "opens": "2020-02-21T00:00:00Z",
                 "closes": "2020-05-21T23:59:59Z",
                 "results": "2020-05-21T23:59:59Z",
+                "counts": "best",
                 "visibility": "public",
             },
             {

@@ -99,10 +99,13 @@ class PatientFolder:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a team has for a patient: ``pt_<n>.csv``, a dose as a sparse CSV, or a list of DVH points.
+    """The dose of the patient in Gy: the line ``,data``, then ``index,dose`` for every voxel that has any. The index is
+    (x·128 + y)·128 + z, as in the files of the patients.
 
-    A list of points begins with the line ``structure,criterion,value`` and competes in the DVH stream only. Read as a
-    `SparseDose`, or as a mapping from `Criterion` to Gy.
+    Or points of the DVHs, which compete in the DVH stream only: the line ``structure,criterion,value``, then a line
+    such as ``PTV70,D_99,66.5`` for each.
+
+    Read as a `SparseDose`, or as a mapping from `Criterion` to Gy.
     """
 
     suffixes: tuple[str, ...] = (".csv",)

@@ -46,7 +46,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class AnswerFolder:
-    """The output of a case, read as `Answer` by instance.
+    """A map of lesion candidates on the grid of the images of its case: in every voxel how likely it is, from 0 to 1.
+
+    How likely it is that a patient has significant cancer, says one file beside the maps: ``likelihoods.json``, such as
+    ``{"<case>": 0.83}`` with all cases, or only the text ``"max"`` if it is the maximum of the map; or
+    ``likelihoods.csv`` with the columns ``case`` and ``likelihood``. Where the challenge takes the maximum of every
+    map, none is needed.
+
+    Read as `Answer` by instance.
 
     Attributes
     ----------

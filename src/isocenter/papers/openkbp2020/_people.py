@@ -45,6 +45,9 @@ def _phases(study: Study, people: People | None) -> Table:
         rows.append(("Registered", len(people), len({row.get("team", "") for row in people} - {""}), None))
     for phase in study.folder.edition.phases:
         entries = shown(study, phase.name)
+        if not entries and phase.name != study.folder.phase:  # there may be some that are not listed here
+            rows.append((phase.title, None, None, None))
+            continue
         teams = {entry.team for entry in entries}
         active = None if people is None else sum(row.get("team", "") in teams for row in people)
         rows.append((phase.title, active, len(teams), len(entries)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse
@@ -16,9 +17,8 @@ from isocenter.server.api import shapes
 from isocenter.server.api.doors import behind
 from isocenter.server.boards import board_history
 from isocenter.server.editions import code_of
-from isocenter.server.models import Challenge, LicenceAcceptance, Release, Role, Snapshot
-from isocenter.server.policy import Door, Somebody, Visit
-from isocenter.server.telling.known import key_of
+from isocenter.server.models import Challenge, Release, Role, Snapshot
+from isocenter.server.policy import Door, Somebody, Visit, lacks_second_factor
 
 router = Router(tags=["Challenges"])
 
@@ -33,9 +33,9 @@ def challenges(request: HttpRequest, page: Query[shapes.Page]) -> dict[str, Any]
 
 
 def known_challenges(user: Somebody) -> Any:
-    """Those that exist for somebody."""
+    """Those that exist for somebody; to organisers and staff without their second factor, what exists for others."""
     found = Challenge.objects.filter(version__isnull=False).order_by("slug")
-    if not user.is_authenticated:
+    if not user.is_authenticated or lacks_second_factor(user):
         return found.filter(published=True)
     if user.is_staff:
         return found
@@ -174,16 +174,13 @@ def history(request: HttpRequest, visit: Visit, phase: str, board: str, page: Qu
 @behind(Door.CHALLENGE)
 def releases(request: HttpRequest, visit: Visit) -> list[dict[str, Any]]:
     """The data that are released, or will be; and what is in the way of having them."""
-    from isocenter.server.pages.challenge.data import licence_hash, releases_of
+    from isocenter.server.pages.challenge.data import releases_of
+    from isocenter.server.people.licences import accepted
 
     found = releases_of(visit)
-    accepted: set[tuple[int, str]] = set()
-    if visit.user.is_authenticated:
-        mine = LicenceAcceptance.objects.filter(user=visit.user, release__in=found)
-        accepted = set(mine.values_list("release", "licence_sha256"))
+    mine = accepted(visit.user, found) if visit.user.is_authenticated else {}
     return [
-        _release(request, visit, one, accepted=not one.licence or (one.pk, licence_hash(one)) in accepted)
-        for one in found
+        _release(request, visit, one, accepted=mine[one.pk].now if one.pk in mine else not one.licence) for one in found
     ]
 
 
@@ -193,21 +190,20 @@ def _release(request: HttpRequest, visit: Visit, release: Release, *, accepted: 
     whys, opens = why_not(visit, release)
     if not accepted and not visit.organises:
         whys = [*whys, "Accept the licence on the page of the data first."]
-    key = key_of(visit.challenge, "release", release.pk)
     known = ("title", "text", "phase", "name", "size", "sha256", "licence")
     return {name: getattr(release, name) for name in known} | {
-        "key": key,
+        "key": release.key,
         "licence_accepted": accepted,
         "available": not whys and opens is None,
         "opens": opens,
         "whys": whys,
-        "url": request.build_absolute_uri(reverse("api-1:release", args=[visit.challenge.slug, key])),
+        "url": request.build_absolute_uri(reverse("api-1:release", args=[visit.challenge.slug, release.key])),
     }
 
 
 @router.get("/challenges/{slug}/releases/{key}/file", url_name="release", tags=["Data"], response=None)
 @behind(Door.REGISTERED)
-def release(request: HttpRequest, visit: Visit, key: str) -> Any:
+def release(request: HttpRequest, visit: Visit, key: UUID) -> Any:
     """The file itself, or with the header Range a part of it; who took it is kept."""
     from isocenter.server.pages.challenge.data import download
 

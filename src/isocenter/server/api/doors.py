@@ -16,11 +16,10 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
-from django.conf import settings
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 
-from isocenter.server.policy import Door, Somebody, refuse, visit_to
+from isocenter.server.policy import SECOND_FACTOR, Door, Somebody, lacks_second_factor, refuse, visit_to
 from isocenter.server.submitting import bearer, limits
 
 Operation = Callable[..., Any]
@@ -45,8 +44,6 @@ def behind(which: Door) -> Callable[[Operation], Operation]:
                 _admit(user, which)
             if why := refuse(visit, which):
                 raise PermissionDenied(why)
-            if visit.organises:  # they see more than others through every door
-                _second_factor(user)
             return operation(request, visit, **kwargs)
 
         opened.__signature__ = _signature(operation, of_challenge=of_challenge)  # type: ignore[attr-defined]
@@ -66,17 +63,8 @@ def _admit(user: Somebody, which: Door) -> None:
     if which is Door.STAFF and not user.is_staff:
         msg = "This is for those who run the site."
         raise PermissionDenied(msg)
-    if which in (Door.ORGANISER, Door.STAFF):
-        _second_factor(user)
-
-
-def _second_factor(user: Somebody) -> None:
-    """Refuse an organiser, or one of the staff, who has none where the site demands it."""
-    from allauth.mfa.utils import is_mfa_enabled
-
-    if settings.REQUIRE_MFA and not is_mfa_enabled(user):
-        msg = "Set up a second factor on the page of your account first."
-        raise PermissionDenied(msg)
+    if which is Door.STAFF and lacks_second_factor(user):
+        raise PermissionDenied(SECOND_FACTOR)
 
 
 def _signature(operation: Operation, *, of_challenge: bool) -> inspect.Signature:

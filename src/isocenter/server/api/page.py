@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from isocenter.server.api.v1 import Listed, failure, operations
-from isocenter.server.policy import Door, door
+from isocenter.server.policy import EVERY, Door, door
 from isocenter.server.submitting import limits
 
 _FOR = {
@@ -32,7 +32,7 @@ def page(request: HttpRequest) -> HttpResponse:
     return render(request, "isocenter/api/page.html", context)
 
 
-@door(Door.ANYBODY)
+@door(Door.ANYBODY, EVERY)
 def nothing(request: HttpRequest, **_: str) -> HttpResponse:
     """What is asked of an address that is none, in the form that programs read."""
     return failure(request, "There is no such thing here.", 404)

@@ -107,7 +107,7 @@ def quota_of(visit: Visit, phase: str) -> dict[str, Any]:
 def workers(_: HttpRequest) -> dict[str, Any]:
     """The workers that are there, and what waits for them."""
     alive = clock.now() - timedelta(seconds=3 * settings.LEASE)
-    rows = Worker.objects.filter(stopped=None).order_by("-seen")[:200]
+    rows = Worker.objects.filter(stopped=None).order_by("-seen", "-pk")[:200]
     waiting = Run.objects.filter(state=Run.State.QUEUED).aggregate(count=Count("pk"), oldest=Min("queued"))
     running = Run.objects.filter(state=Run.State.RUNNING).count()
     known = ("name", "queue", "version", "started", "seen")

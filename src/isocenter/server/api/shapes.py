@@ -141,7 +141,7 @@ class Snapshot(Schema):
 class Release(Schema):
     """Data to download; `whys` says what is in the way."""
 
-    key: str
+    key: UUID
     title: str
     text: str
     phase: str
@@ -261,7 +261,7 @@ class Submission(Schema):
 
 
 class Progress(Schema):
-    """How far a submission is; `position` 1 is the next, 0 does not wait."""
+    """How far a submission is. `position` counts the submissions that one may know of, 0 does not wait."""
 
     position: int
     done: int

@@ -16,7 +16,7 @@ from isocenter.server.api.doors import behind
 from isocenter.server.api.people import quota_of
 from isocenter.server.models import Run, Submission, Upload
 from isocenter.server.policy import Door, Visit
-from isocenter.server.submitting import intake, measured, uploads
+from isocenter.server.submitting import intake, limits, measured, uploads
 from isocenter.server.work import queue
 from isocenter.server.work.outlook import outlooks
 from isocenter.server.work.reasons import REASONS
@@ -68,6 +68,7 @@ def submit(request: HttpRequest, visit: Visit, phase: str, handed: shapes.Handed
     sent = _own_upload(request, handed.upload)
     done, status = intake.became(visit, phase, sent), 200
     if done is None:
+        limits.count(limits.HANDED_IN, request, visit.user)
         said: dict[str, Any] = {
             "declarations": handed.declarations,
             "comment": handed.comment,
@@ -135,7 +136,7 @@ def cases(_: HttpRequest, visit: Visit, key: UUID, page: Query[shapes.Page]) -> 
 @router.post("/challenges/{slug}/submissions/{key}/cancel", response=shapes.SubmissionDetail)
 @behind(Door.TEAM)
 def cancel(request: HttpRequest, visit: Visit, key: UUID, reason: str = "") -> dict[str, Any]:
-    """Stop a submission that waits or runs; organisers give a `reason`, which is recorded."""
+    """Stop a submission that waits or runs; organisers must give a `reason`, which is recorded and told to the team."""
     one = _one(visit, key)
     intake.cancel(visit, one, reason=reason)
     return _detail(request, visit, one)
@@ -197,16 +198,16 @@ def _detail(request: HttpRequest, visit: Visit, one: Submission) -> dict[str, An
     shown = line(visit, one)
     return _short(request, visit, [one])[0] | {
         "declarations": one.declarations,
-        "progress": _progress(one, shown.run),
+        "progress": _progress(visit, one, shown.run),
         "void": shown.void,
         "hidden": shown.hidden,
     }
 
 
-def _progress(one: Submission, run: Run | None) -> dict[str, Any] | None:
+def _progress(visit: Visit, one: Submission, run: Run | None) -> dict[str, Any] | None:
     if run is None or not one.active:
         return None
-    place, wait = outlooks([run])[run.pk]
+    place, wait = outlooks(visit, [run])[run.pk]
     return {
         "position": place,
         "done": run.done,

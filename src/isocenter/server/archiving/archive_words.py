@@ -47,12 +47,13 @@ class Pseudonyms:
         return f"{kind} {len(taken) + 1}"
 
     def actor(self, name: str) -> str:
-        """Who did something."""
+        """Who did something, by the address that is kept with the name."""
         if name == _SITE:
             return name
-        if name.casefold() not in self._of:
-            self._of[name.casefold()] = self._next("person")
-        return self._of[name.casefold()]
+        address = name.rpartition("<")[2].rstrip(">").casefold()
+        if address not in self._of:
+            self._of[address] = self._next("person")
+        return self._of[address]
 
     def text(self, text: str) -> str:
         """A text without the names and addresses of people; those of teams stay."""

@@ -4,7 +4,8 @@
                                         ├─ artefact.json   what it holds, and for whom it can be
                                         └─ report.html, report.pdf, report.json, data/*.csv, or archive.zip
 
-A report has the names that boards announce, unless organisers ask for all; then it is theirs alone, published or not.
+A report has the names that boards announce, and results of single cases only where teams see theirs, unless organisers
+ask for all; then it is theirs alone, published or not.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,9 +25,10 @@ from uuid import UUID
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 
+from isocenter.editions import Viewer, sight
 from isocenter.server import clock, files
 from isocenter.server.archiving.edition_folder import write_folder
-from isocenter.server.boards.names_told import Names
+from isocenter.server.boards.names_told import Names, public_visit
 from isocenter.server.models import Artefact, Challenge, Run
 from isocenter.server.work import queue
 
@@ -85,7 +87,7 @@ def order(
     pictures
         Of a report: whether files are read again for pictures, agreement and ensembles, which takes long.
     all_names
-        Of a report: whether all teams have their own names in it.
+        Of a report: whether all teams have their own names in it, and all cases are told.
     submissions, references
         Of an archive: whether what teams handed in, and what it is measured against, is in it.
 
@@ -165,6 +167,7 @@ def _report(run: Run, challenge: Challenge, folder: Path) -> Note:
     phase, all_names = run.payload["phase"], bool(run.payload.get("all_names"))
     now = clock.now()
     phases = [known.name for known in challenge.edition.phases if known.name == phase or now >= known.results]
+    cases = all_names or _shows_cases(challenge, phases)
     tell = _teller(run)
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         edition = Path(scratch) / challenge.slug
@@ -176,14 +179,22 @@ def _report(run: Run, challenge: Challenge, folder: Path) -> Note:
             names=Names(challenge, announced=not all_names),
             pictures=bool(run.payload.get("pictures")),
             people=True,
+            facts=cases,
             tell=tell,
         )
-        found = open_folder(edition, phase=phase)
+        found = open_folder(edition, phase=phase, facts=cases)
         study = Study(found, Settings(replicates=_REPLICATES), lambda done, total, _: tell(done, total))
         command = f"isocenter report {challenge.slug} --phase {phase} --replicates {_REPLICATES} --level 0.95 --seed 0"
-        write_report(make_report(study, command=command), folder)
-    why = "All teams have their own names in it, also those that are not to be named." if all_names else ""
+        command += "" if cases else " --no-cases"
+        write_report(make_report(study, command=command, cases=cases), folder)
+    why = "It names all teams, also those that are not to be named, and tells all cases." if all_names else ""
     return Note(tuple(phases), not all_names, why)
+
+
+def _shows_cases(challenge: Challenge, phases: Iterable[str]) -> bool:
+    """Whether teams see the results of every case in all phases that a report draws from, once these are out."""
+    out, team = public_visit(challenge, phases).now, Viewer("participant", team="any", admitted=True)
+    return all(sight(challenge.edition, name, team, out).own_cases for name in phases)
 
 
 def _teller(run: Run) -> Any:

@@ -77,7 +77,7 @@ def listed(challenge: Challenge, phases: Sequence[str]) -> list[Listed]:
         every = list(
             Submission.objects.filter(pk__in=list(keys))
             .select_related("team", "challenge__version")
-            .order_by("made", "number")
+            .order_by("made", "number", "pk")
         )
         void = {key for key, reasons in voids(every).items() if reasons}
         if known[name].counts == "chosen":
@@ -110,6 +110,7 @@ def write_folder(
     names: Names,
     pictures: bool = False,
     people: bool = False,
+    facts: bool = True,
     tell: Tell = lambda _done, _total: None,
 ) -> list[Listed]:
     """Write the folder, and give back what it lists.
@@ -122,6 +123,8 @@ def write_folder(
         Whether the files of the reference and of the teams are linked too.
     people
         Whether there is a participants.csv, one row per person: only for a report, which tells it in numbers.
+    facts
+        Whether there is a cases.csv.
     """
     found = listed(challenge, phases)
     home.mkdir(parents=True, exist_ok=True)
@@ -133,7 +136,8 @@ def write_folder(
         path.write_bytes(bytes(Evaluation.objects.values_list("table", flat=True).get(pk=one.evaluation)))
     tell(len(found), len(found))
     _write_rows(home / "submissions.csv", _COLUMNS, [_row(one, names, files_too=pictures) for one in found])
-    _write_cases(challenge, phase, home)
+    if facts:
+        _write_cases(challenge, phase, home)
     _write_survey(challenge, phase, home, names)
     if people:
         _write_participants(challenge, phase, home, names)
@@ -208,7 +212,9 @@ def _write_cases(challenge: Challenge, phase: str, home: Path) -> None:
 def _write_survey(challenge: Challenge, phase: str, home: Path, names: Names) -> None:
     """The answers of teams that are not in own words: those may name people."""
     questions = [question for question in challenge.edition.survey if question.kind in _CLOSED]
-    answers = SurveyAnswers.objects.filter(team__challenge=challenge).select_related("team").order_by("team__name")
+    answers = (
+        SurveyAnswers.objects.filter(team__challenge=challenge).select_related("team").order_by("team__name", "pk")
+    )
     if questions and answers:
         rows = [{"team": names.of(phase, one.team), **_texts(questions, one.answers)} for one in answers]
         _write_rows(home / "survey.csv", ["team", *(question.name for question in questions)], rows)
@@ -220,7 +226,9 @@ def _write_participants(challenge: Challenge, phase: str, home: Path, names: Nam
         member.user_id: names.of(phase, member.team)
         for member in Membership.objects.filter(challenge=challenge).select_related("team")
     }
-    accepted = Registration.objects.filter(challenge=challenge, state=Registration.State.ACCEPTED)
+    accepted = Registration.objects.filter(challenge=challenge, state=Registration.State.ACCEPTED).order_by(
+        "made", "pk"
+    )
     rows = [{"team": teams.get(one.user_id, ""), **_texts(questions, one.answers)} for one in accepted]
     if rows:
         _write_rows(home / "participants.csv", ["team", *(question.name for question in questions)], rows)

@@ -7,10 +7,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from isocenter.editions import show_board
-from isocenter.ranking import Board, BoardRow, Component
 from isocenter.server.models import Challenge, Snapshot
 
 if TYPE_CHECKING:
+    from isocenter.ranking import Board, BoardRow
     from isocenter.server.policy import Visit
 
 
@@ -21,6 +21,8 @@ def freeze(board: Board) -> dict[str, Any]:
 
 def thaw(content: dict[str, Any]) -> Board:
     """The board that was frozen."""
+    from isocenter.ranking import Board
+
     return Board(
         name=content["name"],
         metric=content["metric"],
@@ -32,6 +34,8 @@ def thaw(content: dict[str, Any]) -> Board:
 
 
 def _row(row: dict[str, Any]) -> BoardRow:
+    from isocenter.ranking import BoardRow, Component
+
     return BoardRow(**{**row, "components": tuple(Component(**part) for part in row["components"])})
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from isocenter.editions import missing
-from isocenter.ranking import Board
 from isocenter.server.models import CodeLink, SurveyAnswers, Team
 
 if TYPE_CHECKING:
+    from isocenter.ranking import Board
     from isocenter.server.policy import Visit
 
 
@@ -24,13 +24,17 @@ class Badge:
     about: str = ""
 
 
-def badges(visit: Visit, phase: str, board: Board, teams: Mapping[str, str]) -> dict[str, tuple[Badge, ...]]:
+def badges(
+    visit: Visit, phase: str, board: Board, teams: Mapping[str, str], *, outdated: Collection[str] = ()
+) -> dict[str, tuple[Badge, ...]]:
     """By row, its badges. What would tell who somebody is stands only at rows that have their own name.
 
     Parameters
     ----------
     teams
         By row, the team that it is of; rows that are shown under another name are not among them.
+    outdated
+        Rows whose numbers were made elsewhere, against an earlier reference.
     """
     found: dict[str, list[Badge]] = {row.submission: [] for row in (*board.rows, *board.unlisted)}
     for row in (*board.rows, *board.unlisted):
@@ -39,6 +43,9 @@ def badges(visit: Visit, phase: str, board: Board, teams: Mapping[str, str]) -> 
             found[row.submission].append(Badge("organisers", "info", about=about))
         if row.role == "benchmark":
             found[row.submission].append(Badge("benchmark", about="To compare with; has no rank."))
+        if row.submission in outdated:
+            about = "Its numbers were made elsewhere, against an earlier version of the reference."
+            found[row.submission].append(Badge("earlier reference", "warn", about=about))
         if row.disqualified:
             found[row.submission].append(Badge("disqualified", "bad", about="Too much is missing or unusable."))
     named = {name: teams[name] for name in found if name in teams}

@@ -8,9 +8,8 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from isocenter.metrics import Metric
-
 if TYPE_CHECKING:
+    from isocenter.metrics import Metric
     from isocenter.ranking import BoardRow
     from isocenter.server.boards.board_table import BoardTable
 

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from isocenter.editions import Sight
-from isocenter.metrics import Metric, catalogue
-from isocenter.ranking import Board, BoardRow
 from isocenter.server import boards
 from isocenter.server.boards import plots
 from isocenter.server.boards.board_badges import Badge, badges
 from isocenter.server.boards.board_history import Past, history, rows_of, teams_of
 from isocenter.server.editions import code_of
 from isocenter.server.models import Snapshot, Submission
+from isocenter.server.work.given_tables import outdated
 
 if TYPE_CHECKING:
+    from isocenter.metrics import Metric
+    from isocenter.ranking import Board, BoardRow
     from isocenter.server.policy import Visit
 
 
@@ -116,6 +117,8 @@ class BoardTable:
 
 def component_metrics(board: Board) -> list[Metric]:
     """The metrics that rows have components of, in their order."""
+    from isocenter.metrics import catalogue
+
     names = dict.fromkeys(part.metric for row in (*board.rows, *board.unlisted) for part in row.components)
     return [catalogue.get(name) for name in names]
 
@@ -140,6 +143,8 @@ def board_table(visit: Visit, snapshot: Snapshot, *, moments: Sequence[Past] | N
     Since when it looks so is said only to those who see all rows: to the others it would tell when somebody else was
     scored.
     """
+    from isocenter.metrics import catalogue
+
     code_of(snapshot.version_id, snapshot.phase)  # the challenge brings its metrics into the catalogue
     seen = visit.sight(snapshot.phase)
     board = boards.shown(visit, snapshot)
@@ -152,11 +157,14 @@ def board_table(visit: Visit, snapshot: Snapshot, *, moments: Sequence[Past] | N
     columns = _columns(board, dated=bool(submitted))
     ends = [digits.number(metric, end) for row in board.rows for end in (row.score, row.low, row.high)]
     axis = plots.axis_of(ends, decimals=digits.of(metric))
-    said = badges(visit, snapshot.phase, board, teams_of(snapshot))
+    given = outdated(snapshot, {row.submission for row in board.rows if row.role == "benchmark"})
+    said = badges(visit, snapshot.phase, board, teams_of(snapshot), outdated=given)
+    # Which one a ladder shows tells of steps that the rounded score does not.
+    told = visit.organises or seen.decimals is None or visit.phase(snapshot.phase).ladder is None
 
     def line(row: BoardRow) -> Line:
         own = visit.team is not None and entries.get(row.submission, {}).get("team", row.submission) == visit.team.name
-        to_open = entries.get(row.submission) if own or visit.organises else None
+        to_open = entries.get(row.submission) if visit.organises or (own and told) else None
         return Line(
             row=row,
             own=own,
@@ -218,6 +226,8 @@ def _columns(board: Board, *, dated: bool) -> tuple[Column, ...]:
 
 
 def _cells(row: BoardRow, digits: Digits, submitted: Mapping[str, datetime]) -> dict[str, Cell]:
+    from isocenter.metrics import catalogue
+
     cells = {
         "rank_set": Cell(row.rank_set),
         "p_first": Cell("–" if row.p_first is None else f"{row.p_first:.2f}"),

@@ -15,7 +15,6 @@ from django.db.models import Count, QuerySet
 from django.utils import timezone
 
 from isocenter.editions import Phase, Tally, tally
-from isocenter.metrics import Metric, catalogue
 from isocenter.server import boards
 from isocenter.server.boards.board_history import newest, teams_of
 from isocenter.server.boards.board_table import Digits
@@ -24,6 +23,7 @@ from isocenter.server.models import Evaluation, Registration, Snapshot, Submissi
 from isocenter.server.work.in_force import standard_of
 
 if TYPE_CHECKING:
+    from isocenter.metrics import Metric
     from isocenter.ranking import LeadChange, Progress
     from isocenter.server.policy import Visit
 
@@ -132,6 +132,7 @@ def _values(visit: Visit, phase: str, board: str) -> dict[object, float]:
 
 def course(visit: Visit, phase: str, board: str) -> Course:
     """How the phase went on a board, as far as the visitor may know."""
+    from isocenter.metrics import catalogue
     from isocenter.ranking import lead_changes, normalised_progress
 
     assert visit.challenge.version_id is not None

@@ -6,15 +6,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from isocenter.ranking import Board, BoardRow, WeightedRanks
-from isocenter.ranking import Rule as AnyRule
-
 if TYPE_CHECKING:
     import polars as pl
+
+    from isocenter.ranking import Board, BoardRow
+    from isocenter.ranking import Rule as AnyRule
 
 
 def weights_of(rule: AnyRule, board: Board) -> dict[str, float]:
     """The weights that can be changed, by metric; empty where the board has none, or does not show what it weighs."""
+    from isocenter.ranking import WeightedRanks
+
     if not isinstance(rule, WeightedRanks) or not any(row.components for row in board.rows):
         return {}
     return dict(rule.metrics)
@@ -32,6 +34,8 @@ def reweighted(rule: AnyRule, board: Board, weights: Mapping[str, float]) -> tup
     ValueError
         No weight is left, or one is negative.
     """
+    from isocenter.ranking import WeightedRanks
+
     assert isinstance(rule, WeightedRanks)
     if wrong := [name for name, weight in weights.items() if not 0 <= weight < 1e6]:
         msg = f"the weight of {wrong[0]} is a number from 0 to a million"

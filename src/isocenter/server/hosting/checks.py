@@ -14,12 +14,13 @@ from django.db.models import Q, QuerySet
 
 from isocenter.server import clock
 from isocenter.server.mail import are_kept
-from isocenter.server.models import Challenge, Reference, Run, User, Worker
+from isocenter.server.models import Challenge, Mail, Reference, Run, User, Worker
 
 ALIVE = timedelta(minutes=2)
 """A worker that was not seen for longer is taken for gone."""
 
 _LONG_WAIT = timedelta(minutes=15)
+_LATELY = timedelta(days=7)
 _LITTLE = 5e9
 
 
@@ -87,6 +88,15 @@ def _mail() -> Finding:
     if are_kept():
         advice = "People cannot confirm their address by themselves; you find their links under Mail. Set EMAIL_URL."
         return Finding("warn", "Mails are kept here, not sent", advice)
+    late = Mail.objects.filter(state=Mail.State.WAITING, made__lt=clock.now() - _LONG_WAIT)
+    if number := late.count():
+        said = late.exclude(problem="").order_by("-made").values_list("problem", flat=True).first()
+        advice = f"The mail server said: {said}" if said else "A worker sends them; is one there?"
+        return Finding("bad", f"{number} mail{'s' * (number != 1)} could not be sent for 15 minutes", advice)
+    failed = Mail.objects.filter(state=Mail.State.FAILED, made__gt=clock.now() - _LATELY).count()
+    if failed:
+        title = f"{failed} mail{'s' * (failed != 1)} of the last week came to nothing"
+        return Finding("warn", title, "Staff, Mail says why; there they can be sent again.")
     return Finding("good", "Mails are sent")
 
 
@@ -106,7 +116,7 @@ def _second_factors() -> Iterator[Finding]:
     lacking = trusted.exclude(pk__in=Authenticator.objects.filter(type=Authenticator.Type.TOTP).values("user"))
     names = ", ".join(lacking.values_list("name", flat=True))
     if names:
-        yield Finding("warn", f"Without a second factor run the site: {names}", "Each sets it up under their account.")
+        yield Finding("warn", f"Staff without a second factor: {names}", "Each sets it up under their account.")
     else:
         yield Finding("good", "All who run the site have a second factor")
 

@@ -19,9 +19,14 @@ def are_up_to_date() -> bool:
     return not executor.migration_plan(executor.loader.graph.leaf_nodes())
 
 
+def is_empty() -> bool:
+    """Whether there are no tables yet."""
+    return not connection.introspection.table_names()
+
+
 def bring_up_to_date() -> None:
     """Make the tables, or change them to what this version needs; all of it or nothing."""
-    if not connection.introspection.table_names():
+    if is_empty():
         _make()
     elif not are_up_to_date():
         call_command("migrate", verbosity=0, interactive=False)

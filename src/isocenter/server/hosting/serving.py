@@ -25,6 +25,9 @@ Say = Callable[[str], None]
 THREADS = 8
 
 
+_OLD = "The database is not ready for this version of isocenter; start `isocenter serve` first"
+
+
 class NotReady(OSError):
     """Why a site or a worker cannot start, in a sentence."""
 
@@ -84,6 +87,28 @@ def setup(data: Path, *, lease: float | None = None, site: str = "") -> None:
     except PermissionError as error:
         msg = f"The folder of data {data} cannot be written to: {error.strerror}"
         raise NotReady(msg) from None
+
+
+def enter(data: Path, *, begin: bool = False) -> None:
+    """Let this process work on the site of a folder of data, which may be served at the same time.
+
+    Parameters
+    ----------
+    begin
+        Whether a site that does not exist yet is made.
+    """
+    if not begin and not data.is_dir():
+        msg = f"There is no site in {data}; name its folder of data with --data"
+        raise NotReady(msg)
+    setup(data)
+    from isocenter.server.hosting import schema
+
+    with _database():
+        if begin and schema.is_empty():
+            schema.bring_up_to_date()
+        ready = schema.are_up_to_date()
+    if not ready:
+        raise NotReady(_OLD)
 
 
 def prepare() -> None:
@@ -157,6 +182,8 @@ def _spoken(host: str) -> str:
 
 def _run(held: socket.socket, workers: int, lease: float | None, say: Say) -> None:
     """Answer requests until a signal comes; then let workers finish. A second signal ends everything at once."""
+    from isocenter.server.work import delivering
+
     server = _server(held)
     command = [sys.executable, "-m", "isocenter", "worker", "--data", os.environ["ISOCENTER_DATA"]]
     if lease is not None:
@@ -173,6 +200,8 @@ def _run(held: socket.socket, workers: int, lease: float | None, say: Say) -> No
 
     signal.signal(signal.SIGTERM, stop)
     signal.signal(signal.SIGINT, stop)
+    if not workers:  # those elsewhere may not reach the mail server
+        delivering.start(told)
     try:
         server.run()
     finally:
@@ -187,6 +216,7 @@ def _server(held: socket.socket) -> Any:
     from django.urls import get_resolver
     from waitress.server import create_server
 
+    from isocenter.server.hosting import waiting
     from isocenter.server.wsgi import application
 
     _ = (
@@ -199,9 +229,17 @@ def _server(held: socket.socket) -> Any:
             "trusted_proxy_count": 1,
             "trusted_proxy_headers": {"x-forwarded-for", "x-forwarded-proto"},
         }
-    return create_server(
-        application, sockets=[held], threads=THREADS, clear_untrusted_proxy_headers=True, ident="", **behind
+    server = create_server(
+        application,
+        sockets=[held],
+        threads=THREADS,
+        clear_untrusted_proxy_headers=True,
+        ident="",
+        **waiting.adjustments(settings.MOST_FORM_BYTES + 2**20),  # a file, and what a form has beside it
+        **behind,
     )
+    server.channel_class = waiting.Channel
+    return server
 
 
 def work(data: Path, *, queues: Iterable[str], once: bool, lease: float | None, site: str, say: Say) -> None:
@@ -214,8 +252,7 @@ def work(data: Path, *, queues: Iterable[str], once: bool, lease: float | None, 
     with _database():
         ready = schema.are_up_to_date()
     if not ready:
-        msg = "The database is not ready for this version of isocenter; start `isocenter serve` first"
-        raise NotReady(msg)
+        raise NotReady(_OLD)
     from isocenter.server.work import working
 
     name = f"{socket.gethostname()} {os.getpid()} {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())}"

@@ -28,6 +28,7 @@ from isocenter.server.models.outcomes import Artefact, CaseResult, Evaluation, S
 from isocenter.server.models.people import (
     Access,
     AdminLink,
+    Departed,
     EquityAnswers,
     Grant,
     Invitation,
@@ -50,6 +51,7 @@ __all__ = [
     "Challenge",
     "CodeLink",
     "Decision",
+    "Departed",
     "Download",
     "EquityAnswers",
     "Evaluation",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.db import models
 
 from isocenter.server import clock
+from isocenter.server.models.keys import Keyed
 
 if TYPE_CHECKING:
     from isocenter.editions import Edition
@@ -92,7 +93,7 @@ class Reference(models.Model):
         ordering = ("-number",)
 
 
-class Release(models.Model):
+class Release(Keyed):
     """Data to download: with a phase, from its opening on and for whom it is open; or from a moment of its own."""
 
     challenge = models.ForeignKey(Challenge, models.CASCADE, related_name="releases")
@@ -108,14 +109,32 @@ class Release(models.Model):
     made = models.DateTimeField(default=clock.now)
 
     class Meta:
-        ordering = ("made",)
+        ordering = ("made", "pk")
 
 
-class LicenceAcceptance(models.Model):
-    """That somebody accepted the licence of data, in the words it had then."""
+class _Signed(models.Model):
+    """A row that says who, as text too: name and address at that time stay when the account is deleted."""
 
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
-    release = models.ForeignKey(Release, models.CASCADE, related_name="acceptances")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    who = models.CharField(max_length=400, blank=True)
+
+    class Meta:
+        abstract = True
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Write down who."""
+        if not self.who and self.user is not None:
+            self.who = self.user.signed
+        super().save(*args, **kwargs)
+
+
+class LicenceAcceptance(_Signed):
+    """That somebody accepted the licence of data, in the words it had then; stays when the data are withdrawn."""
+
+    challenge = models.ForeignKey(Challenge, models.CASCADE, related_name="acceptances")
+    release = models.ForeignKey(Release, models.SET_NULL, null=True, related_name="acceptances")
+    title = models.CharField(max_length=200, help_text="Of the data, then.")
+    licence = models.TextField(help_text="The words.")
     licence_sha256 = models.CharField(max_length=64)
     made = models.DateTimeField(default=clock.now)
 
@@ -123,11 +142,10 @@ class LicenceAcceptance(models.Model):
         constraints = [models.UniqueConstraint(fields=["user", "release", "licence_sha256"], name="accepted_once")]
 
 
-class Download(models.Model):
+class Download(_Signed):
     """Who took which file when; never changed."""
 
     challenge = models.ForeignKey(Challenge, models.CASCADE, related_name="downloads")
-    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     what = models.CharField(max_length=300)
     size = models.BigIntegerField()
     made = models.DateTimeField(default=clock.now, db_index=True)

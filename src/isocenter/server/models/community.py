@@ -7,10 +7,11 @@ from django.db import models
 
 from isocenter.server import clock
 from isocenter.server.models.challenges import Challenge
+from isocenter.server.models.keys import Keyed
 from isocenter.server.models.people import Team
 
 
-class Announcement(models.Model):
+class Announcement(Keyed):
     """News of a challenge, for everybody or for some."""
 
     class Audience(models.TextChoices):
@@ -28,10 +29,10 @@ class Announcement(models.Model):
     made = models.DateTimeField(default=clock.now)
 
     class Meta:
-        ordering = ("-made",)
+        ordering = ("-made", "-pk")
 
 
-class Topic(models.Model):
+class Topic(Keyed):
     """A question in the forum, the one channel to the organisers, so that all see the same answers."""
 
     challenge = models.ForeignKey(Challenge, models.CASCADE, related_name="topics")
@@ -43,10 +44,10 @@ class Topic(models.Model):
     touched = models.DateTimeField(default=clock.now)
 
     class Meta:
-        ordering = ("-pinned", "-touched")
+        ordering = ("-pinned", "-touched", "-pk")
 
 
-class Post(models.Model):
+class Post(Keyed):
     """What somebody wrote on a topic; one that is hidden stays, for organisers to see."""
 
     topic = models.ForeignKey(Topic, models.CASCADE, related_name="posts")
@@ -57,7 +58,7 @@ class Post(models.Model):
     edited = models.DateTimeField(null=True)
 
     class Meta:
-        ordering = ("made",)
+        ordering = ("made", "pk")
 
 
 class Subscription(models.Model):
@@ -81,7 +82,7 @@ class Notification(models.Model):
     read = models.DateTimeField(null=True)
 
     class Meta:
-        ordering = ("-made",)
+        ordering = ("-made", "-pk")
 
 
 class CodeLink(models.Model):
@@ -100,12 +101,28 @@ class CodeLink(models.Model):
 
 
 class Mail(models.Model):
-    """A mail that the site wrote; kept, so that staff see what went out."""
+    """A mail that the site wrote: kept where it sends none, else on its way out; see `isocenter.server.mail`.
+
+    Of one that was sent the text is gone, as it may hold a link by which an account is opened; that it was sent stays
+    for a while, so that staff can tell somebody who waits for it.
+    """
+
+    class State(models.TextChoices):
+        KEPT = "kept", "kept, not sent"
+        WAITING = "waiting", "waiting"
+        SENT = "sent", "sent"
+        FAILED = "failed", "could not be sent"
 
     to = models.CharField(max_length=300)
     subject = models.CharField(max_length=300)
-    text = models.TextField()
+    text = models.TextField(blank=True)
     made = models.DateTimeField(default=clock.now)
+    state = models.CharField(max_length=10, choices=State, default=State.KEPT)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    due = models.DateTimeField(null=True, help_text="When it is tried next; while it is being sent, when another may.")
+    sent = models.DateTimeField(null=True)
+    problem = models.CharField(max_length=500, blank=True, help_text="What the mail server said last.")
 
     class Meta:
-        ordering = ("-made",)
+        ordering = ("-made", "-pk")
+        indexes = [models.Index(fields=["state", "due"])]

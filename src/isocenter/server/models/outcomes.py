@@ -65,7 +65,7 @@ class Snapshot(models.Model):
     board = models.CharField(max_length=60)
     version = models.ForeignKey(Version, models.PROTECT, related_name="+")
     digest = models.CharField(max_length=64, help_text="Of the content: equal boards are kept once.")
-    face = models.CharField(max_length=64, blank=True, help_text="Of what is listed; unlisted rows do not change it.")
+    face = models.CharField(max_length=64, blank=True, help_text="Of the phase and what is listed.")
     made = models.DateTimeField(default=clock.now)
     problem = models.TextField(blank=True, help_text="Why there is no board.")
     entries = models.JSONField(default=list, help_text="The submissions that count: [{team, submission, row}].")
@@ -76,9 +76,12 @@ class Snapshot(models.Model):
         indexes = [models.Index(fields=["challenge", "phase", "board", "-made"])]
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Keep it, with its face: a board that changed only where nobody sees it must not look new."""
+        """Keep it, with its face: a board that changed only where nobody sees it must not look new.
+
+        Equal boards of two phases have two faces, as each has its own permanent address.
+        """
         listed = {name: part for name, part in self.content.items() if name != "unlisted"}
-        self.face = hashlib.sha256(json.dumps(listed, sort_keys=True).encode()).hexdigest()
+        self.face = hashlib.sha256(json.dumps([self.phase, listed], sort_keys=True).encode()).hexdigest()
         super().save(*args, **kwargs)
 
 

@@ -12,6 +12,9 @@ from django.db.models.functions import Lower
 
 from isocenter.server import clock
 from isocenter.server.models.challenges import Challenge
+from isocenter.server.models.keys import Keyed
+
+_NO_BRACKETS = str.maketrans("", "", "<>")
 
 
 class UserManager(BaseUserManager):
@@ -53,6 +56,11 @@ class User(AbstractBaseUser):
     def __str__(self) -> str:
         return self.name or self.email
 
+    @property
+    def signed(self) -> str:
+        """Name and address, for what is kept of who did something: a name alone anybody can take."""
+        return f"{self.name.translate(_NO_BRACKETS)} <{self.email}>".strip()
+
     def get_full_name(self) -> str:
         """The name."""
         return self.name
@@ -62,7 +70,7 @@ class User(AbstractBaseUser):
         return self.name
 
 
-class Token(models.Model):
+class Token(Keyed):
     """What a program signs in with. Only its hash is kept; the token itself is shown once."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="tokens")
@@ -109,6 +117,7 @@ class Registration(models.Model):
     equity_asked = models.BooleanField(default=False)
     made = models.DateTimeField(default=clock.now)
     decided = models.DateTimeField(null=True)
+    told = models.DateTimeField(null=True, help_text="When organisers last heard that they ask.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["user", "challenge"], name="one_registration")]
@@ -133,7 +142,7 @@ class EquityAnswers(models.Model):
     answers = models.JSONField(default=dict)
 
 
-class Team(models.Model):
+class Team(Keyed):
     """Everything counts per team; who takes part alone is a team of one."""
 
     class Kind(models.TextChoices):
@@ -156,7 +165,7 @@ class Team(models.Model):
         return self.name
 
 
-class Membership(models.Model):
+class Membership(Keyed):
     """A person in a team; one team per challenge."""
 
     user = models.ForeignKey(User, models.CASCADE, related_name="memberships")
@@ -169,7 +178,23 @@ class Membership(models.Model):
         constraints = [models.UniqueConstraint(fields=["user", "challenge"], name="one_team_per_challenge")]
 
 
-class Invitation(models.Model):
+class Departed(models.Model):
+    """What a challenge has to know of an account that was deleted, should the person come back; see `people.returning`.
+
+    `hash` is of an address, with a key of the site: who has the table alone learns no address from it, not even by
+    trying, and the same address has another hash in every challenge.
+    """
+
+    challenge = models.ForeignKey(Challenge, models.CASCADE, related_name="+")
+    hash = models.CharField(max_length=64)
+    team = models.ForeignKey(Team, models.CASCADE, null=True, related_name="+", help_text="One that has submitted.")
+    refused = models.BooleanField(default=False)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["challenge", "hash"], name="departed_once")]
+
+
+class Invitation(Keyed):
     """A link by which somebody joins a team, sent to an address; only the hash of its secret is kept."""
 
     team = models.ForeignKey(Team, models.CASCADE, related_name="invitations")
@@ -188,7 +213,7 @@ class SurveyAnswers(models.Model):
     saved = models.DateTimeField(default=clock.now)
 
 
-class Access(models.Model):
+class Access(Keyed):
     """That a team may take part in a phase that is not open to all: named by the organisers, or asked for."""
 
     class State(models.TextChoices):

@@ -17,6 +17,7 @@ from isocenter.server.policy import Visit
 def decide(visit: Visit, registrations: Iterable[Registration], *, accepted: bool, reason: str) -> int:
     """Accept or refuse people who asked to take part; how many were decided on, as some may have been before."""
     from isocenter.server import notices
+    from isocenter.server.people import returning
 
     reason, done = reasoned(reason), 0
     state = Registration.State.ACCEPTED if accepted else Registration.State.REFUSED
@@ -26,6 +27,8 @@ def decide(visit: Visit, registrations: Iterable[Registration], *, accepted: boo
         for row in rows.exclude(state__in=[state, Registration.State.WITHDRAWN]).select_related("user"):
             row.state, row.decided = state, visit.now
             row.save(update_fields=["state", "decided"])
+            if accepted:
+                returning.take_place(row)
             what = "accept a registration" if accepted else "refuse a registration"
             decisions.record(visit.challenge, _actor(visit), what, row.user.name or row.user.email, reason)
             text = (

@@ -1,7 +1,8 @@
 """Rows to compare with: a human reader, a commercial tool, an ensemble. They are listed, and have no rank.
 
 A benchmark is a team without people. Organisers hand in for it, at any time and as often as they like: its outputs,
-which are scored like any, or a score table that was made elsewhere.
+which are scored like any, or a score table that was made elsewhere. When the reference changes, outputs are measured
+anew, and a table stays as it is, with a note; see `given_tables`.
 """
 
 from __future__ import annotations
@@ -20,9 +21,7 @@ from isocenter.server.organising.versioning import Refused
 from isocenter.server.people.names import NameProblem, team_name
 from isocenter.server.policy import Visit
 from isocenter.server.submitting import uploads
-from isocenter.server.work import in_force, queue
-
-_FATES = ("missing", "failed")
+from isocenter.server.work import given_tables, in_force, queue
 
 
 def add(visit: Visit, name: str, reason: str) -> Team:
@@ -63,7 +62,7 @@ def hand_in(visit: Visit, team: Team, phase: str, upload: Upload, reason: str) -
         raise Refused(msg)
     content = _table(visit, phase, uploads.path_of(upload), reference) if table and reference else None
     key = uuid.uuid4()
-    name = f"submissions/{key}{'.parquet' if table else '.zip'}"
+    name = f"submissions/{key}{given_tables.SUFFIX if table else '.zip'}"
     place: Path | None = None
     try:
         with transaction.atomic():
@@ -115,8 +114,6 @@ def _is_table(path: Path) -> bool:
 def _table(visit: Visit, phase: str, path: Path, reference: Reference) -> dict[str, object]:
     """The contents of an evaluation of a table that was made elsewhere, checked."""
     from isocenter import scores
-    from isocenter.ranking import table_digest
-    from isocenter.server.work.score_tables import rules_of, table_bytes, values_of
 
     code = code_of(visit.challenge.version_id, phase)
     try:
@@ -128,23 +125,9 @@ def _table(visit: Visit, phase: str, path: Path, reference: Reference) -> dict[s
             msg = "The table has results of several submissions; hand in one with a single one."
             raise Refused(msg)
         table = table.drop("submission")
-    known = {*code.metrics, *code.observations, *_FATES}
-    problems = [f"{code.title} has no metric {name}." for name in sorted(set(table["metric"]) - known)]
-    strangers = sorted(set(table["case"]) - {"", *reference.cases})
-    problems += [f"{case} is no case of the reference." for case in strangers[:20]]
-    if lacking := sorted(set(reference.cases) - set(table["case"])):
-        problems.append(
-            f"{len(lacking)} of {len(reference.cases)} cases are not in the table: {', '.join(lacking[:5])}."
-        )
-    if problems:
+    if problems := given_tables.problems_of(code, table, reference.cases):
         raise Refused(problems)
-    record = {"challenge": code.name, "given": "a score table that was made elsewhere"}
-    return {
-        "table": table_bytes(table, record),
-        "digest": table_digest(table),
-        "record": record | {"rules": rules_of(code)},
-        "values": values_of(code, table),
-    }
+    return given_tables.content_of(code, table)
 
 
 def _keep(visit: Visit, submission: Submission, reference: Reference | None, content: dict[str, object]) -> None:

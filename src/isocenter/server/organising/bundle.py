@@ -48,11 +48,14 @@ class Bundle:
 
 
 class BundleError(ValueError):
-    """A folder or zip that is no challenge; `problems` has all that was found, each as a sentence."""
+    """A folder or zip that is no challenge; `problems` has all that was found, each as a sentence.
 
-    def __init__(self, problems: Sequence[str]) -> None:
+    `toml` is its `challenge.toml`, where that can be read: it may have problems of its own.
+    """
+
+    def __init__(self, problems: Sequence[str], *, toml: str | None = None) -> None:
         super().__init__("\n".join(problems))
-        self.problems = list(problems)
+        self.problems, self.toml = list(problems), toml
 
 
 def read(path: Path) -> Bundle:
@@ -83,7 +86,7 @@ def read(path: Path) -> Bundle:
     cohort, wrong_rows = _table(texts.get(COHORT, ""), COHORT, ("phase", "case"))
     problems += [*wrong, *wrong_rows, *_twice(cohort)]
     if problems:
-        raise BundleError(problems)
+        raise BundleError(problems, toml=texts.get(TOML))
     return Bundle(texts[TOML], tuple(pages), tuple(cohort))
 
 

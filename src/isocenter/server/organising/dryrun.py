@@ -11,13 +11,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isocenter.evaluation import Challenge as Code
 from isocenter.server.boards.board_titles import rule_in_words, titles_of
 
 if TYPE_CHECKING:
     import numpy as np
     import polars as pl
 
+    from isocenter.evaluation import Challenge as Code
     from isocenter.ranking import Board
 
     Generator = np.random.Generator

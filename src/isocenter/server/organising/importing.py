@@ -6,14 +6,16 @@ import os
 import re
 import secrets
 import shutil
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils.text import get_valid_filename
 
 from isocenter.editions import new, render
-from isocenter.evaluation import CohortError, load_challenge, open_cohort
 from isocenter.server import clock, decisions, files
 from isocenter.server.editions import code_of
 from isocenter.server.models import Challenge, Reference, Release, Role, Upload, User, Version
@@ -23,8 +25,12 @@ from isocenter.server.organising.unpacking import copy_all, digest_of, nursery_i
 from isocenter.server.organising.versioning import Refused
 from isocenter.submissions import list_files
 
-EVERY_PHASE = "every-phase"
-"""The folder of a reference that is for all phases."""
+if TYPE_CHECKING:
+    from isocenter.evaluation import Challenge as Code
+    from isocenter.evaluation import Cohort
+
+EVERY_PHASE = "_all"
+"""The folder of a reference that is for all phases; the name of a phase begins with a letter."""
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{1,58}[a-z0-9]")
 
@@ -44,16 +50,24 @@ def import_challenge(source: str | os.PathLike[str], *, user: User | None, slug:
 
 def begin_challenge(code: str, *, user: User | None, slug: str) -> Challenge:
     """A new challenge from one that is installed, as `isocenter init` would write it."""
+    from isocenter.evaluation import load_challenge
+
     about = bundle.Page(name="about", title="About", text="# About\n\nSay here what the challenge is for.\n")
     text = render(new(load_challenge(code), now=clock.now()))
     return make_challenge(Bundle(text, (about,)), user=user, slug=slug, note="The beginning.")
 
 
+def address_problem(slug: str) -> str:
+    """Why a challenge cannot be called so in addresses; "" if it can."""
+    if _SLUG.fullmatch(slug):
+        return ""
+    return f"An address consists of 3 to 60 lower-case letters, digits and -, such as neck-2027; not {slug!r}."
+
+
 def make_challenge(content: Bundle, *, user: User | None, slug: str, note: str) -> Challenge:
     """A challenge with its first version."""
-    if not _SLUG.fullmatch(slug):
-        msg = f"An address consists of 3 to 60 lower-case letters, digits and -, such as neck-2027; not {slug!r}."
-        raise Refused(msg)
+    if problem := address_problem(slug):
+        raise Refused(problem)
     versioning.checked(content.toml)
     with transaction.atomic():
         fresh = {"salt": secrets.token_bytes(32), "made": clock.now()}
@@ -78,7 +92,7 @@ def make_challenge(content: Bundle, *, user: User | None, slug: str, note: str) 
 
 
 def import_version(
-    challenge: Challenge, source: str | os.PathLike[str], *, user: User, base: int, note: str
+    challenge: Challenge, source: str | os.PathLike[str], *, user: User | None, base: int, note: str
 ) -> Version | None:
     """A new version of a challenge from a folder or zip; see `versioning.save`."""
     found = bundle.read(Path(source))
@@ -143,6 +157,10 @@ def add_reference(
                 raise Refused(msg)
             number = 1 if last is None else last.number + 1
             named = {"reference": str(number), "images": f"{number}.images", "run_times.csv": f"{number}.run_times.csv"}
+            places = [f"{home}/{name}" for name in named.values()]
+            if Reference.objects.filter(Q(folder__in=places) | Q(images__in=places) | Q(run_times__in=places)).exists():
+                msg = f"The folder {home} holds version {number} of another reference; nothing was changed."
+                raise Refused(msg)
             for part in parts:
                 target = files.at(f"{home}/{named[part]}")
                 shutil.rmtree(target, ignore_errors=True)  # no row names it: what is there was left by a crash
@@ -248,6 +266,8 @@ def add_release(
 
 def _check_reference(challenge: Challenge, phase: str, folder: Path) -> list[str]:
     """The cases of a reference, or everything that is wrong with it."""
+    from isocenter.evaluation import CohortError, open_cohort
+
     edition, version = challenge.edition, challenge.version
     assert version is not None
     code = code_of(version.pk, phase or edition.last_phase.name)
@@ -263,6 +283,17 @@ def _check_reference(challenge: Challenge, phase: str, folder: Path) -> list[str
     if listed:
         problems += [f"{case}: is in the manifest of cases, but has no files." for case in sorted(listed - set(cases))]
         problems += [f"{case}: has files, but is not in the manifest." for case in sorted(set(cases) - listed)]
+    problems += _unreadable(code, cohort)
     if problems:
         raise Refused(problems)
     return cases
+
+
+def _unreadable(code: Code, cohort: Cohort) -> Iterator[str]:
+    """What is wrong inside the files: one that was cut off has a header all the same."""
+    for case in cohort.cases:
+        for slot, spec in code.reference.items():
+            try:
+                spec.read(case.files[slot], grid=None, policy="refuse")
+            except (ValueError, OSError) as error:
+                yield f"{case.name}: {case.files[slot].name}: cannot be read: {error}"

@@ -6,18 +6,23 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from isocenter.editions import Edition, Phase
-from isocenter.evaluation import Challenge as Code
 from isocenter.server.boards.board_titles import titles_of
 from isocenter.server.editions import code_of
 from isocenter.server.models import Challenge, Reference
 from isocenter.server.organising.moments import on_its_clock
+from isocenter.server.work.given_tables import lacking
+
+if TYPE_CHECKING:
+    from isocenter.evaluation import Challenge as Code
 
 _NIGHT = range(1, 6)
 _SATURDAY = 5
 _HOLIDAYS = {(12, 24), (12, 25), (12, 26), (12, 31), (1, 1)}
 _LONG = timedelta(days=365)
+_NOTICED = timedelta(hours=1)  # from 23:59:59 to midnight is no gap
 
 
 @dataclass(frozen=True)
@@ -75,7 +80,10 @@ def steps(challenge: Challenge, now: datetime) -> list[Step]:
             "Data and cases",
             "What submissions are measured against, and what participants download.",
             todo=tuple(one.problem for one in data if one.problem),
-            notes=() if challenge.releases.exists() else ("There is nothing to download yet.",),
+            notes=(
+                *(() if challenge.releases.exists() else ("There is nothing to download yet.",)),
+                *(one.words for one in lacking(challenge)),
+            ),
         ),
         Step(4, "Evaluator", f"{code.title}; it measures {', '.join(code.metrics)}."),
         Step(5, "Ranking", _ranked(titles_of(code))),
@@ -98,7 +106,7 @@ def steps(challenge: Challenge, now: datetime) -> list[Step]:
 def _borrowed(challenge: Challenge, code: Code) -> Iterator[str]:
     """What a challenge still has of the one that it began with."""
     if challenge.edition.title == code.title and challenge.slug != code.name:
-        yield f"The title is still “{code.title}”; write your own in the first lines of the settings."
+        yield f"The title is still “{code.title}”; write your own under Settings, Title and contact."
 
 
 def _ranked(titles: Mapping[str, str]) -> str:
@@ -185,7 +193,7 @@ def _dead_zones(ordered: Sequence[Phase]) -> Iterator[str]:
     end: datetime | None = None
     for phase, following in pairwise(ordered):
         end = phase.closes if end is None else max(end, phase.closes)
-        if following.opens > end:
+        if following.opens - end >= _NOTICED:
             days = (following.opens - end).total_seconds() / 86400
             span = f"{days:.0f} days" if days >= 2 else f"{days * 24:.0f} hours"
             yield f"Nothing is open for {span} between {phase.title} and {following.title}, from {on_its_clock(end)}."

@@ -78,7 +78,10 @@ def _announce(challenge: Challenge, phase: Phase) -> bool:
         text = "The leaderboard shows them from now on."
         Announcement.objects.create(challenge=locked, title=title[:200], text=text, phase=phase.name)
         url = reverse("boards", args=[locked.slug])
-        notices.notify(told(locked), f"{locked.edition.title}: {title}.", url=url, challenge=locked, mail=True)
+        said, organisers = f"{locked.edition.title}: {title}.", [one.user for one in notices.organisers_of(locked)]
+        people = [one for one in told(locked) if one not in organisers]
+        notices.notify(people, said, url=url, challenge=locked, mail=True)
+        notices.to_organisers(locked, said, url=url, mail=True, body=decisions.seal(locked))
         return True
 
 
@@ -109,7 +112,17 @@ def _set_published(visit: Visit, reason: str, *, published: bool) -> bool:
         challenge.published = published
         challenge.save(update_fields=["published"])
         decisions.record(challenge, _actor(visit), "publish" if published else "hide", challenge.slug, reason)
+        _tell_organisers(challenge, "is published" if published else "is hidden again")
         return True
+
+
+def _tell_organisers(challenge: Challenge, what: str) -> None:
+    """A mail that holds how far the log goes, see `decisions.seal`."""
+    from isocenter.server import notices
+
+    url = reverse("organise_decisions", args=[challenge.slug])
+    said = f"{challenge.edition.title} {what}."
+    notices.to_organisers(challenge, said, url=url, mail=True, body=decisions.seal(challenge))
 
 
 def results_now(visit: Visit, phase: str, reason: str, *, base: int) -> Version | None:
@@ -121,7 +134,9 @@ def results_now(visit: Visit, phase: str, reason: str, *, base: int) -> Version 
     if chosen.results <= visit.now:
         return None
     moment = max(visit.now.replace(microsecond=0), chosen.closes)
-    version = _with_phase(visit, chosen, {"results": moment}, reason, base)
+    # Where there are results, that they are out is all that people need to hear.
+    announced = visit.submissions().filter(phase=phase, state=Submission.State.SCORED).exists()
+    version = _with_phase(visit, chosen, {"results": moment}, reason, base, told_of=not announced)
     due(visit.now)
     return version
 
@@ -136,11 +151,13 @@ def close_now(visit: Visit, phase: str, reason: str, *, base: int) -> Version | 
     return None if chosen.closes <= moment else _with_phase(visit, chosen, {"closes": moment}, reason, base)
 
 
-def _with_phase(visit: Visit, phase: Phase, update: dict[str, datetime], reason: str, base: int) -> Version | None:
+def _with_phase(
+    visit: Visit, phase: Phase, update: dict[str, datetime], reason: str, base: int, *, told_of: bool = True
+) -> Version | None:
     text = render(
         with_phase(visit.edition, phase.name, {k: v.astimezone(phase.opens.tzinfo) for k, v in update.items()})
     )
-    return save(visit.challenge, _actor(visit), base=base, note=reason, toml=text)
+    return save(visit.challenge, _actor(visit), base=base, note=reason, toml=text, told_of=told_of)
 
 
 def with_phase(edition: Edition, name: str, update: dict[str, object]) -> Edition:

@@ -18,11 +18,11 @@ from django.db import transaction
 from django.db.models import Max, Min
 from django.urls import reverse
 
-from isocenter.editions import Edition, Phase, in_force
-from isocenter.evaluation import load_challenge
+from isocenter.editions import Edition, EditionError, Phase, in_force
 from isocenter.server import clock, decisions
 from isocenter.server.models import Access, Challenge, CodeLink, Registration, Submission, Team, User, Version
 from isocenter.server.organising.bundle import TOML, Page
+from isocenter.server.organising.form_changes import form_breaks, form_changes
 from isocenter.server.organising.moments import on_its_clock
 
 
@@ -48,12 +48,13 @@ class Overtaken(Refused):
 
 @dataclass(frozen=True)
 class Change:
-    """A difference between two editions that is a decision: `what` and `phase` are recorded, `text` is told."""
+    """A difference between two editions that is a decision: `what` and `subject` are recorded, `text` is told."""
 
     what: str
-    phase: str
+    subject: str
+    """The phase, or the form."""
     text: str
-    known: bool
+    known: bool = True
     """Whether participants know of the phase, so that they may be told."""
 
 
@@ -65,10 +66,17 @@ def checked(toml: str) -> Edition:
     EditionError
         With all problems, each with its line.
     """
+    from isocenter.evaluation import load_challenge
+
     with tempfile.TemporaryDirectory(prefix="isocenter-") as folder:
         path = Path(folder, TOML)
         path.write_text(toml, encoding="utf-8", newline="")
         return in_force(path, find=load_challenge)[0]
+
+
+def in_lines(error: EditionError) -> list[str]:
+    """The problems of a text, each with its line."""
+    return [f"{TOML}, line {p.line or '?'}: {p.where}: {p.message}" for p in error.problems]
 
 
 def breaks(challenge: Challenge, old: Edition, new: Edition, *, now: datetime) -> list[str]:
@@ -99,11 +107,7 @@ def breaks(challenge: Challenge, old: Edition, new: Edition, *, now: datetime) -
         problems += _breaks_phase(before, after, handed_in.get(before.name))
         if challenge.published:  # what nobody knows of yet can be put off
             problems += _takes_back(before, after, now)
-    if new.terms and old.terms and new.terms.version == old.terms.version and new.terms.text != old.terms.text:
-        problems.append(
-            f"The text of the terms changed, so their version must change too: people accepted {old.terms.version!r} "
-            "in other words."
-        )
+    problems += form_breaks(challenge, old, new, now=now)
     return problems
 
 
@@ -140,7 +144,7 @@ def _known(phase: Phase, now: datetime) -> bool:
 
 
 def changes(old: Edition, new: Edition, *, now: datetime) -> list[Change]:
-    """What of a change is a decision: dates, quotas, visibility, admission, and phases that come or go."""
+    """What of a change is a decision: dates, quotas, visibility, admission, phases, terms, what must be answered."""
     before = {phase.name: phase for phase in old.phases}
     found: list[Change] = []
     for phase in new.phases:
@@ -154,7 +158,7 @@ def changes(old: Edition, new: Edition, *, now: datetime) -> list[Change]:
         Change("remove a phase", name, f"{was.title} is no longer planned.", _known(was, now))
         for name, was in before.items()
     ]
-    return found
+    return [*found, *(Change(what, subject, text) for what, subject, text in form_changes(old, new))]
 
 
 def _changes_of(old: Phase, new: Phase) -> Iterator[tuple[str, str]]:
@@ -201,6 +205,7 @@ def save(
     toml: str | None = None,
     pages: Sequence[Page] | None = None,
     cohort: Sequence[dict[str, str]] | None = None,
+    told_of: bool = True,
 ) -> Version | None:
     """Save a new version, with its decisions, and tell who takes part; None if nothing is different.
 
@@ -212,6 +217,8 @@ def save(
         What changed and why; participants read it.
     toml, pages, cohort
         What is left out stays as it is.
+    told_of
+        Whether people are told of it; not where they hear of the same in other words at once.
 
     Raises
     ------
@@ -252,8 +259,8 @@ def save(
         challenge.save(update_fields=["version"])
         decided = changes(old, edition, now=now)
         for change in decided:
-            decisions.record(challenge, user or "the site", change.what, change.phase, f"{note} ({change.text})")
-        _follow_up(challenge, edition, decided, note)
+            decisions.record(challenge, user or "the site", change.what, change.subject, f"{note} ({change.text})")
+        _follow_up(challenge, edition, decided if told_of else [], note)
         return new
 
 

@@ -14,14 +14,15 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import path
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
 
 import isocenter
 from isocenter.server import clock
 from isocenter.server.api.challenges import known_challenges
 from isocenter.server.hosting import checks, first_admin
-from isocenter.server.models import User
-from isocenter.server.policy import Door, Somebody, Visit, door
+from isocenter.server.models import Role, User
+from isocenter.server.people.forms import PersonName
+from isocenter.server.people.names import MOST_OF_A_PERSON
+from isocenter.server.policy import FORM, Door, Somebody, Visit, door, lacks_second_factor
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,6 @@ def _text(visit: Visit) -> str:
 GROUPS = (("open", "Open now"), ("coming", "Coming up"), ("over", "Over"))
 
 
-@require_safe
 @door(Door.ANYBODY)
 def home(request: HttpRequest) -> HttpResponse:
     """All challenges, what is open first."""
@@ -91,8 +91,14 @@ def home(request: HttpRequest) -> HttpResponse:
         "count": len(found),
         "fresh": not found and not query,
         "searchable": bool(query) or len(found) > 6,
+        "locked": lacks_second_factor(request.user) and _is_trusted(request.user),
     }
     return render(request, "isocenter/front/home.html", context)
+
+
+def _is_trusted(user: Somebody) -> bool:
+    """Whether they run the site or organise a challenge, of which they see more than others."""
+    return user.is_authenticated and (user.is_staff or user.roles.filter(kind=Role.Kind.ORGANISER).exists())
 
 
 def _sorted(found: Iterable[Card], state: str) -> list[Card]:
@@ -102,7 +108,6 @@ def _sorted(found: Iterable[Card], state: str) -> list[Card]:
     return dated + [one for one in chosen if not one.when]
 
 
-@require_safe
 @never_cache
 @door(Door.ANYBODY)
 def health(_: HttpRequest) -> HttpResponse:
@@ -120,7 +125,7 @@ class FirstAdminForm(forms.Form):
     """The account of whoever runs the site."""
 
     email = forms.EmailField(label="E-mail address", widget=forms.EmailInput(attrs={"autocomplete": "username"}))
-    name = forms.CharField(max_length=120, label="Name", help_text="As others see it.")
+    name = PersonName(max_length=MOST_OF_A_PERSON, label="Name", help_text="As others see it.")
     password = forms.CharField(
         label="Password",
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
@@ -147,9 +152,8 @@ class FirstAdminForm(forms.Form):
                 self.add_error("password", error)
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-@door(Door.ANYBODY)
+@door(Door.ANYBODY, FORM)
 def make_first_admin(request: HttpRequest, secret: str) -> HttpResponse:
     """Make the first account of staff with the link that the terminal showed."""
     if not first_admin.is_valid(secret):

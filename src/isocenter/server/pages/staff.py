@@ -14,10 +14,10 @@ from django.db.models import Count, Q, Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import path
-from django.views.decorators.http import require_POST, require_safe
 
 from isocenter.server import clock
 from isocenter.server.hosting import checks
+from isocenter.server.mail import are_delivered
 from isocenter.server.models import (
     Challenge,
     Mail,
@@ -30,17 +30,17 @@ from isocenter.server.models import (
     Worker,
 )
 from isocenter.server.pages.front import card
-from isocenter.server.policy import Door, Visit, door
+from isocenter.server.policy import POST, Door, Visit, door
+from isocenter.server.work import delivering
 
 PER_PAGE = 50
 
 
-@require_safe
 @door(Door.STAFF)
 def overview(request: HttpRequest) -> HttpResponse:
     """Whether all is well, what works and waits, what failed, and how much is kept."""
     alive = set(checks.workers_alive().values_list("pk", flat=True))
-    workers = Worker.objects.filter(stopped=None).order_by("-seen")[:30]
+    workers = Worker.objects.filter(stopped=None).order_by("-seen", "-pk")[:30]
     running = {run.worker: run for run in Run.objects.filter(state=Run.State.RUNNING).select_related("challenge")}
     context = {
         "here": "overview",
@@ -80,12 +80,11 @@ def _kept() -> list[tuple[str, int, int]]:
     return [*sorted(rows, key=lambda row: -row[1] - row[2]), *([("files on their way", waiting, 0)] if waiting else [])]
 
 
-@require_safe
 @door(Door.STAFF)
 def users(request: HttpRequest) -> HttpResponse:
     """All accounts, and what was decided about them."""
     query = request.GET.get("q", "").strip()[:100]
-    found = User.objects.order_by("-is_staff", "-joined")
+    found = User.objects.order_by("-is_staff", "-joined", "-pk")
     for word in query.split():
         found = found.filter(Q(email__icontains=word) | Q(name__icontains=word) | Q(institution__icontains=word))
     page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
@@ -93,7 +92,6 @@ def users(request: HttpRequest) -> HttpResponse:
     return render(request, "isocenter/staff/users.html", context)
 
 
-@require_safe
 @door(Door.STAFF)
 def user(request: HttpRequest, number: int) -> HttpResponse:
     """An account, and what can be decided about it."""
@@ -160,8 +158,7 @@ class ActForm(forms.Form):
     reason = forms.CharField(max_length=500)
 
 
-@require_POST
-@door(Door.STAFF)
+@door(Door.STAFF, POST)
 def decide(request: HttpRequest, number: int) -> HttpResponse:
     """Do something to an account, and write down who did and why."""
     form = ActForm(request.POST)
@@ -176,31 +173,45 @@ def decide(request: HttpRequest, number: int) -> HttpResponse:
         setattr(whose, act.field, act.value)
         whose.save(update_fields=[act.field])
         SiteDecision.objects.create(
-            actor=str(request.user), what=act.title, subject=whose.email, reason=form.cleaned_data["reason"]
+            actor=request.user.signed, what=act.title, subject=whose.email, reason=form.cleaned_data["reason"]
         )
     messages.success(request, f"Done: {act.title} ({whose.email}).")
     return redirect("staff_user", number)
 
 
-@require_safe
 @door(Door.STAFF)
 def mails(request: HttpRequest) -> HttpResponse:
-    """The mails that the site wrote, the last first."""
-    query = request.GET.get("q", "").strip()[:100]
+    """The mails that the site wrote, the last first, and what became of them."""
+    query, state = request.GET.get("q", "").strip()[:100], request.GET.get("state", "")
     found = Mail.objects.filter(Q(to__icontains=query) | Q(subject__icontains=query)) if query else Mail.objects.all()
+    if state in Mail.State.values:
+        found = found.filter(state=state)
     page = Paginator(found, PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "isocenter/staff/mails.html", {"here": "mails", "query": query, "page": page})
+    counted = dict(Mail.objects.order_by().values_list("state").annotate(Count("pk")))
+    states = [(value, label, counted[value]) for value, label in Mail.State.choices if value in counted]
+    context = {"here": "mails", "query": query, "state": state, "states": states, "page": page}
+    return render(request, "isocenter/staff/mails.html", context)
 
 
-@require_safe
 @door(Door.STAFF)
 def mail(request: HttpRequest, number: int) -> HttpResponse:
     """A mail."""
     one = get_object_or_404(Mail, pk=number)
-    return render(request, "isocenter/staff/mail.html", {"here": "mails", "mail": one})
+    stuck = one.state in (Mail.State.KEPT, Mail.State.FAILED) and are_delivered()
+    return render(request, "isocenter/staff/mail.html", {"here": "mails", "mail": one, "stuck": stuck})
 
 
-@require_safe
+@door(Door.STAFF, POST)
+def mail_again(request: HttpRequest, number: int) -> HttpResponse:
+    """Send a mail that was kept, or could not be sent."""
+    one = get_object_or_404(Mail, pk=number)
+    if are_delivered() and delivering.again(one):
+        messages.success(request, "It is sent in a moment.")
+    else:
+        messages.info(request, "It is on its way already, was sent, or the site has no mail server.")
+    return redirect("staff_mail", number)
+
+
 @door(Door.STAFF)
 def challenges(request: HttpRequest) -> HttpResponse:
     """All challenges, also those that are not published."""
@@ -220,5 +231,6 @@ urlpatterns = [
     path("users/<int:number>/decide/", decide, name="staff_decide"),
     path("mails/", mails, name="staff_mails"),
     path("mails/<int:number>/", mail, name="staff_mail"),
+    path("mails/<int:number>/again/", mail_again, name="staff_mail_again"),
     path("challenges/", challenges, name="staff_challenges"),
 ]

@@ -6,6 +6,7 @@ Other parts of the site take from here what they need of forms and answers, too.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
@@ -14,7 +15,7 @@ from django.urls import reverse
 from isocenter.editions import AnswerProblem, Question, check_answers, missing
 from isocenter.server import clock
 from isocenter.server.models import Challenge, Registration, SurveyAnswers, Team, User
-from isocenter.server.people import teams
+from isocenter.server.people import returning, teams
 from isocenter.server.people.conflicts import conflicts_of, flags_of
 from isocenter.server.people.equity import put as put_equity
 from isocenter.server.people.equity import release as release_equity
@@ -43,6 +44,8 @@ __all__ = [
     "terms_lack",
     "withdraw",
 ]
+
+_TOLD_AGAIN = timedelta(days=1)  # who withdraws and asks again and again is one line a day
 
 
 def register(visit: Visit, given: Mapping[str, object], *, terms: str | None) -> Registration | list[AnswerProblem]:
@@ -83,16 +86,24 @@ def _registered(visit: Visit, user: User, answers: dict[str, Any]) -> Registrati
         one, new = Registration.objects.get_or_create(user=user, challenge=visit.challenge, defaults={"made": now})
         asks = new or one.state == Registration.State.WITHDRAWN
         if asks:
-            open_ = not visit.challenge.approval
-            one.state = Registration.State.ACCEPTED if open_ else Registration.State.WAITING
-            one.decided = now if open_ else None
+            one.state = _first_state(visit, user)
+            one.decided = None if one.state == Registration.State.WAITING else now
         one.answers = answers
         if terms is not None and one.terms_version != terms.version:
             one.terms_version, one.terms_accepted = terms.version, now
-        one.save()
-        if asks and one.state == Registration.State.WAITING:
+        if asks and one.state == Registration.State.ACCEPTED:
+            returning.take_place(one)
+        elif asks and one.state == Registration.State.WAITING and (one.told is None or now - one.told >= _TOLD_AGAIN):
+            one.told = now
             _tell_organisers(visit, f"{user.name} asks to take part.")
+        one.save()
     return one
+
+
+def _first_state(visit: Visit, user: User) -> str:
+    if returning.is_refused(visit.challenge, user):
+        return Registration.State.REFUSED
+    return Registration.State.WAITING if visit.challenge.approval else Registration.State.ACCEPTED
 
 
 def accept_terms(visit: Visit, version: str) -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
+from django.conf import settings
+from django.core.mail import EmailMessage
 from django.db import transaction
 from django.http import HttpRequest
-from django.urls import reverse
+from django.urls import is_valid_path, reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from isocenter.server.models import Invitation, Mail, Membership, Role, User
-from isocenter.server.people import teams
-from isocenter.server.submitting import uploads
+from isocenter.server.people import returning, teams
+from isocenter.server.submitting import limits, uploads
 
 
 class Adapter(DefaultAccountAdapter):
@@ -36,9 +41,51 @@ class Adapter(DefaultAccountAdapter):
         user.institution = form.cleaned_data["institution"]
         return super().save_user(request, user, form, commit)
 
+    def set_password(self, user: Any, password: str) -> None:
+        """With a new password the tokens of programs end, as sessions do: who had the old one may have made some."""
+        super().set_password(user, password)
+        user.tokens.all().delete()
+
+    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
+        """Wrong passwords count per account and network, so that nobody is locked out by somebody elsewhere."""
+        login = str(credentials.get("email") or credentials.get("username") or "").lower()
+        return f"{login} {limits.network_of(request)}"
+
+    def render_mail(
+        self, template_prefix: str, email: Any, context: dict[str, Any], headers: dict[str, str] | None = None
+    ) -> EmailMessage:
+        """A mail whose links lead to the address of the site, whichever host the request named."""
+        return super().render_mail(template_prefix, email, _at_home(context), headers)
+
+    def is_safe_url(self, url: str) -> bool:
+        """Whether a page may ask to be come back to: only by its path, so never on another host."""
+        return bool(url) and url.startswith("/") and url_has_allowed_host_and_scheme(url, allowed_hosts=None)
+
+    def get_email_confirmation_url(self, request: HttpRequest, emailconfirmation: Any) -> str:
+        """The link in the mail, with the page that the person came from: it may be opened in another browser.
+
+        Who signs up may do so with somebody else's address, so nothing else that they wrote goes with it.
+        """
+        link = str(super().get_email_confirmation_url(request, emailconfirmation))
+        wanted = request.POST.get("next") or request.GET.get("next") or ""
+        path = urlsplit(wanted).path if self.is_safe_url(wanted) else ""
+        return f"{link}?{urlencode({'next': path})}" if path and is_valid_path(path) else link
+
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:  # noqa: ARG002
         """Back to the account."""
         return str(reverse("account"))
+
+
+def _at_home(context: dict[str, Any]) -> dict[str, Any]:
+    """What a mail is made of, with the host of the settings, if there is one, in place of that of the request."""
+    if not settings.URL:
+        return context
+    own = {
+        name: settings.URL + urlunsplit(("", "", *urlsplit(value)[2:]))
+        for name, value in context.items()
+        if name.endswith("_url") and isinstance(value, str)
+    }
+    return context | own | {"current_site": SimpleNamespace(domain=urlsplit(settings.URL).netloc)}
 
 
 def obstacles(user: User) -> list[str]:
@@ -77,6 +124,7 @@ def erase(user: User) -> None:
 
     if found := obstacles(user):
         raise teams.NotPossible(" ".join(found))
+    returning.remember(user)
     for membership in Membership.objects.filter(user=user).select_related("team"):
         teams.step_out(membership)
     addresses = {user.email, *EmailAddress.objects.filter(user=user).values_list("email", flat=True)}

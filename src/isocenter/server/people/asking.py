@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import timedelta
 
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
@@ -13,6 +14,8 @@ from isocenter.server import clock, files, notices
 from isocenter.server.models import Access, CodeLink
 from isocenter.server.people.teams import NotPossible
 from isocenter.server.policy import Visit
+
+_TOLD_AGAIN = timedelta(days=1)  # who changes a request again and again is one line a day
 
 
 def ask(visit: Visit, phase: Phase, text: str, document: UploadedFile | None) -> Access:
@@ -33,15 +36,17 @@ def ask(visit: Visit, phase: Phase, text: str, document: UploadedFile | None) ->
             if one.invited or one.state != Access.State.WAITING:
                 msg = "The organisers have decided already."
                 raise NotPossible(msg)
-            before, one.text, one.made = one.document, text, clock.now()
+            now, last = clock.now(), one.made
+            before, one.text, one.made = one.document, text, now
             one.document = name or before
             one.save()
-            notices.to_organisers(
-                visit.challenge,
-                f"The team {visit.team.name} asks to take part in {phase.title}.",
-                url=reverse("organise", args=[visit.challenge.slug]),
-                mail=new,
-            )
+            if new or now - last >= _TOLD_AGAIN:
+                notices.to_organisers(
+                    visit.challenge,
+                    f"The team {visit.team.name} asks to take part in {phase.title}.",
+                    url=reverse("organise", args=[visit.challenge.slug]),
+                    mail=new,
+                )
     except BaseException:
         if name:
             files.at(name).unlink(missing_ok=True)

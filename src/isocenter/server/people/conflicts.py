@@ -54,9 +54,11 @@ def _organisers(challenge: int) -> list[User]:
 
 
 def _near(user: User, answers: dict[str, object], organisers: Sequence[User]) -> list[str]:
-    """By institution, as the account or an answer has it; by the place of the address; and who is an organiser."""
+    """By institution, as the account or an answer has it; by the place of the address; and who sees what is hidden."""
     if any(one.pk == user.pk for one in organisers):
         return ["organises the challenge"]
+    if user.is_staff:
+        return ["runs the site, and sees what organisers see"]
     said = {look(text) for text in (user.institution, *answers.values()) if isinstance(text, str)} - {""}
     place = user.email.rpartition("@")[2].lower()
     found = []

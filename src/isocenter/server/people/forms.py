@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 
 from isocenter.server.models import User
-from isocenter.server.people.names import NameProblem, one_line
+from isocenter.server.people.names import MOST_OF_A_PERSON, NameProblem, one_line, person_name
 
 MOST_DOCUMENT = 20 * 10**6
 """Bytes of a document that comes with a request."""
@@ -32,10 +32,22 @@ class Line(forms.CharField):
             raise ValidationError(str(problem).replace("The name", "This")) from None
 
 
+class PersonName(Line):
+    """A name that a person can have."""
+
+    def clean(self, value: object) -> str:
+        """The line, if it is not what the site calls itself."""
+        name = super().clean(value)
+        try:
+            return person_name(name)
+        except NameProblem as problem:
+            raise ValidationError(str(problem)) from None
+
+
 class SignupForm(Plain):
     """A new account: an address, a name, a password."""
 
-    name = Line(max_length=120, label="Name", help_text="As others see it.")
+    name = PersonName(max_length=MOST_OF_A_PERSON, label="Name", help_text="As others see it.")
     institution = Line(max_length=200, label="Institution", required=False)
     field_order = ("email", "name", "institution", "password1", "password2")
 
@@ -49,7 +61,7 @@ def zones() -> list[tuple[str, str]]:
 class ProfileForm(forms.ModelForm):
     """What others see of a person, and the clock that they see moments on."""
 
-    name = Line(max_length=120, label="Name", help_text="As others see it.")
+    name = PersonName(max_length=MOST_OF_A_PERSON, label="Name", help_text="As others see it.")
     institution = Line(max_length=200, label="Institution", required=False)
     zone = forms.ChoiceField(
         choices=zones, label="Time zone", required=False, help_text="Moments are shown on this clock."

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 MOST = 60
 """Characters in the name of a team."""
 
+MOST_OF_A_PERSON = 120
+
 # Letters of other alphabets that are taken for a Latin one, after case folding (so a capital's look counts too).
 _LOOKS_LIKE = str.maketrans(
     "авекмнорстухіјѕԁһӏ" + "αβεηικμνορτυχζ" + "01",
@@ -46,6 +48,21 @@ def one_line(text: str, most: int) -> str:
     return name
 
 
+def person_name(text: str) -> str:
+    """The name of a person, if they can have it.
+
+    Raises
+    ------
+    NameProblem
+        It is what the log calls something that no person did.
+    """
+    name = one_line(text, MOST_OF_A_PERSON)
+    if look(name) in _NOBODY:
+        msg = f"“{name}” is what the site calls itself; write your own name."
+        raise NameProblem(msg)
+    return name
+
+
 def look(name: str) -> str:
     """What a name looks like at a glance; names with the same look are one name to a reader of a board.
 
@@ -79,3 +96,6 @@ def team_name(text: str, taken: Iterable[str]) -> str:
         msg = f"Another team is called “{name}”, or so that it looks the same; choose another name."
         raise NameProblem(msg)
     return name
+
+
+_NOBODY = frozenset(map(look, ("the site", "the command line")))

@@ -18,7 +18,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from isocenter.server import clock, decisions, mail
-from isocenter.server.models import Challenge, Invitation, Membership, Registration, Role, Team, Token, User
+from isocenter.server.models import Challenge, Invitation, Membership, Registration, Team, Token, User
 from isocenter.server.people.names import NameProblem, team_name
 from isocenter.server.policy import Visit
 
@@ -40,12 +40,18 @@ Done = TypeVar("Done")
 
 
 def _one_at_a_time(act: Callable[..., Done]) -> Callable[..., Done]:
-    """Teams of a challenge change one after the other, so that what was checked still holds when it is done."""
+    """Teams of a challenge change one after the other, so that what was checked still holds when it is done.
+
+    Nor does the team of the visitor hand in meanwhile. Who hands in holds the team, and then writes a row that refers
+    to the challenge; so the team comes first here, too, and the challenge is not held against such rows.
+    """
 
     @wraps(act)
     def locked(visit: Visit, *args: Any, **kwargs: Any) -> Done:
         with transaction.atomic():
-            Challenge.objects.select_for_update().get(pk=visit.challenge.pk)
+            own = Membership.objects.filter(user=visit.user.pk, challenge=visit.challenge)
+            Team.objects.select_for_update().filter(pk__in=own.values("team")).first()
+            Challenge.objects.select_for_update(no_key=True).get(pk=visit.challenge.pk)
             return act(visit, *args, **kwargs)
 
     return locked
@@ -64,10 +70,10 @@ def active_members(team: Team) -> QuerySet[Membership]:
 
 @_one_at_a_time
 def found(visit: Visit, name: str) -> Team:
-    """A new team with the visitor as its leader; a team of the organisers if they are one."""
+    """A new team with the visitor as its leader; a team of the organisers if they are one, or run the site."""
     _may_join(visit)
     team = Team(challenge=visit.challenge, name=_free_name(visit, name))
-    if Role.Kind.ORGANISER in visit.roles:
+    if visit.organises:
         team.kind = Team.Kind.ORGANISER
     team.save()
     Membership.objects.create(user=visit.user, team=team, challenge=visit.challenge, leads=True)
@@ -107,7 +113,7 @@ def invite(visit: Visit, email: str, link: Callable[[str], str]) -> Invitation:
     team.invitations.filter(email=email, used=None, expires__gt=now).update(expires=now)
     secret = secrets.token_urlsafe(32)
     made = Invitation.objects.create(team=team, email=email, hash=Token.hashed(secret), made=now, expires=now + VALID)
-    transaction.on_commit(lambda: _mail(visit, team, email, link(secret)))
+    _mail(visit, team, email, link(secret))
     return made
 
 
@@ -119,7 +125,7 @@ def has_room(team: Team) -> bool:
 
 def open_invitations(team: Team) -> QuerySet[Invitation]:
     """Those that can still be used."""
-    return team.invitations.filter(used=None, expires__gt=clock.now()).order_by("made")
+    return team.invitations.filter(used=None, expires__gt=clock.now()).order_by("made", "pk")
 
 
 @_one_at_a_time
@@ -161,7 +167,7 @@ def join(visit: Visit, secret: str) -> Team:
     )
     invitation.used = clock.now()
     invitation.save(update_fields=["used"])
-    if Role.Kind.ORGANISER in visit.roles and team.kind == Team.Kind.TEAM:
+    if visit.organises and team.kind == Team.Kind.TEAM:
         team.kind = Team.Kind.ORGANISER
         team.save(update_fields=["kind"])
     return team
@@ -307,4 +313,4 @@ def _mail(visit: Visit, team: Team, email: str, address: str) -> None:
         f"one:\n\n{address}\n\n"
         "The link can be used once, within seven days. If you do not know what this is about, do nothing.\n"
     )
-    mail.send([EmailMessage(f"Invitation to the team “{team.name}”", text, to=[email])])
+    mail.send_along([EmailMessage(f"Invitation to the team “{team.name}”", text, to=[email])])

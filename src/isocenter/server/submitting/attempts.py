@@ -37,9 +37,9 @@ class Line:
     chip, state
         The class of its chip, and the words in it.
     place
-        Its place in the queue, 1 for the next; 0 if it does not wait.
+        Its place in the queue, as far as that is told (see `outlooks`); 0 if it does not wait.
     wait
-        In how long it will be scored, as far as that can be said; "" if it cannot.
+        In how long it will be scored at the earliest, as far as that can be said; "" if it cannot.
     share
         How many per cent of its cases are done, while it is being scored.
     lost
@@ -90,7 +90,9 @@ def lines(visit: Visit, submissions: Sequence[Submission]) -> list[Line]:
     """The lines of submissions that the visitor may see."""
     runs: dict[Any, Run] = {}
     work = Run.objects.filter(submission__in=submissions, kind=Run.Kind.SCORE).order_by("queued")
+    mine = {one.pk: one for one in submissions}
     for run in work.defer("detail", "payload"):
+        run.submission = mine[run.submission_id]
         runs[run.submission_id] = run
     for one in submissions:
         one.challenge = visit.challenge  # the same for all, and asked for once
@@ -98,7 +100,7 @@ def lines(visit: Visit, submissions: Sequence[Submission]) -> list[Line]:
     phases = {phase.name: phase for phase in visit.edition.phases}
     void = _voids(submissions)
     active = [runs[one.pk] for one in submissions if one.active and one.pk in runs]
-    to_come = outlooks(active)
+    to_come = outlooks(visit, active)
     return [
         _line(
             visit,

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 CASE = "<case>"
 """Stands for the name of a case where the names are not to be known yet."""
 _SHOWN = 3
+_PARAGRAPHS = 2  # of the description of a specification are for participants; what follows is for who writes code
 
 
 @dataclass(frozen=True)
@@ -38,12 +39,15 @@ class Expected:
 
 def expected(code: Code) -> list[Expected]:
     """Everything that is asked for of every case."""
-    return [_expected(spec) for spec in code.output.values()]
+    return [described(spec) for spec in code.output.values()]
 
 
-def _expected(spec: FileSpec) -> Expected:
+def described(spec: FileSpec) -> Expected:
+    """A file of every case in words, of a submission or of the reference."""
     if is_folder(spec):
-        return Expected(spec.expected(CASE), (), _said(spec))
+        name, _, others = spec.expected(CASE).removesuffix(")").partition(" (or ")
+        endings = (name.removeprefix(CASE), *others.split(", ")) if others else ()
+        return Expected(name, endings, _said(spec))
     return Expected(spec.name(CASE, spec.suffixes[0]), tuple(spec.suffixes), _said(spec))
 
 
@@ -57,7 +61,7 @@ def _said(spec: FileSpec) -> str:
         within = f" from {low:g} to {high:g}" if low > float("-inf") and high < float("inf") else ""
         return f"An image{where}: finite numbers{within}."
     about = (inspect.getdoc(type(spec)) or "").split("\n\n")
-    return " ".join(about[:2]).replace("``", "").replace("`", "").replace("\n", " ")
+    return " ".join(about[:_PARAGRAPHS]).replace("``", "").replace("`", "").replace("\n", " ")
 
 
 def example(code: Code, cases: Sequence[str]) -> str:
@@ -66,10 +70,7 @@ def example(code: Code, cases: Sequence[str]) -> str:
     lines = ["submission.zip"]
     for case in names:
         for spec in code.output.values():
-            if is_folder(spec):
-                lines.append(f"  {spec.expected(case).removeprefix('a folder ')}")
-            else:
-                lines.append(f"  {spec.name(case, spec.suffixes[0])}")
+            lines.append(f"  {described(spec).name.removeprefix('a folder ').replace(CASE, case)}")
     if len(cases) != len(names):
         more = len(cases) - len(names)
         lines.append(f"  … and {more} more {'case' if more == 1 else 'cases'}" if cases else "  …")

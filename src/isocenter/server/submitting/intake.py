@@ -12,6 +12,7 @@ not hand in twice. What is inside the files a worker finds out; one that it refu
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +24,16 @@ from django.urls import reverse
 
 from isocenter.editions import AnswerProblem, Attempt, Phase, QuotaLeft, check_answers, quota_left
 from isocenter.server import decisions
-from isocenter.server.models import Challenge, Grant, Membership, Run, Submission, Team, Upload
+from isocenter.server.models import Challenge, Grant, Run, Submission, Team, Upload
 from isocenter.server.policy import Visit
-from isocenter.server.submitting import looking, uploads
+from isocenter.server.submitting import limits, looking, uploads
 from isocenter.server.work import queue
 from isocenter.server.work.reasons import as_problem
 from isocenter.submissions import Problem
 
 State = Submission.State
 _MOST_KEPT = 1000
+_MOST_REASON = 1000
 
 
 class Refused(PermissionDenied):
@@ -42,7 +44,7 @@ class Refused(PermissionDenied):
     reasons
         Sentences for who asked, all that there are.
     problems
-        What is wrong with the files, one by one.
+        What is wrong with the files, one by one, up to `looking.MOST_TOLD`.
     twice
         The number of the submission of the same team that has the same file; who means it, asks for it `again`.
     gaps
@@ -58,7 +60,7 @@ class Refused(PermissionDenied):
         gaps: bool = False,
     ) -> None:
         self.reasons = list(reasons)
-        self.problems = list(problems)
+        self.problems = looking.told(problems)
         self.twice = twice
         self.gaps = gaps
         super().__init__(" ".join(self.reasons))
@@ -170,7 +172,23 @@ def _hindrances(visit: Visit, phase: str) -> list[str]:
     if not admission.yes:
         return [f"Your team cannot submit to this phase: {admission.reason}."]
     left = quota(visit, phase)
-    return [f"No attempt is left: {left.words}"] if left.left == 0 else []
+    if left.left == 0:
+        return [f"No attempt is left: {left.words}"]
+    return _too_much_for_nothing(visit)
+
+
+def _too_much_for_nothing(visit: Visit) -> list[str]:
+    """Why a team has to wait of which much came to nothing lately: what is refused costs no attempt, but work."""
+    limit = limits.FOR_NOTHING
+    span = timedelta(seconds=limit.seconds)
+    nothing = [State.REFUSED, State.FAILED, State.CANCELLED]
+    lately = Submission.objects.filter(team=visit.team, state__in=nothing, excepted=False, made__gt=visit.now - span)
+    made = list(lately.order_by("-made").values_list("made", flat=True)[: limit.most])
+    if len(made) < limit.most:
+        return []
+    again = f"{made[-1] + span:%-d %B %Y, %H:%M} UTC"
+    what = f"{limit.most} submissions of your team came to nothing within {limit.seconds // 3600} hours."
+    return [f"{what} The next one can be handed in on {again}; if that is too late, ask the organisers."]
 
 
 def _trouble(visit: Visit, phase: str, upload: Upload) -> list[str]:
@@ -255,22 +273,21 @@ def _tell(visit: Visit, submission: Submission) -> None:
     """Tell the others of the team; they share the attempts."""
     from isocenter.server import notices
 
-    others = Membership.objects.filter(team=submission.team).exclude(user=visit.user.pk).select_related("user")
-    title = visit.phase(submission.phase).title
-    notices.notify(
-        [one.user for one in others],
-        f"{visit.user} handed in submission {submission.number} to {title}.",
-        url=reverse("submission", args=[visit.challenge.slug, submission.pk]),
-        challenge=visit.challenge,
-    )
+    said = f"{visit.user} handed in submission {submission.number} to {visit.phase(submission.phase).title}."
+    url = reverse("submission", args=[visit.challenge.slug, submission.pk])
+    notices.to_team(submission.team, said, url=url, but=visit.user)
 
 
 def cancel(visit: Visit, submission: Submission, *, reason: str = "") -> None:
     """Stop a submission that waits or runs. Whether its attempt is given back says `refund` of the phase.
 
-    That organisers stop one is a decision, which is recorded, and costs the team nothing.
+    That organisers stop one of a team is a decision: it has a reason, which is recorded and told to the team, and it
+    costs the team nothing.
     """
     own = _is_of_the_team(visit, submission)
+    reason = " ".join(reason.split())[:_MOST_REASON]
+    if not own and not reason:
+        raise Refused(["Say why: the reason is recorded with the decision, and told to the team."])
     # An evaluation that organisers ask for later is not the team's to stop.
     active = Submission.objects.filter(pk=submission.pk, state__in=[State.QUEUED, State.RUNNING]).exists()
     with transaction.atomic():
@@ -282,8 +299,17 @@ def cancel(visit: Visit, submission: Submission, *, reason: str = "") -> None:
         if not own:
             Submission.objects.filter(pk=submission.pk).update(excepted=True)
             subject = f"{submission.team.name}, {submission.phase}, submission {submission.number}"
-            decisions.record(visit.challenge, visit.user, "cancel", subject, reason.strip() or "no reason given")
+            decisions.record(visit.challenge, visit.user, "cancel", subject, reason)
+            _tell_cancelled(visit, submission, reason)
     submission.refresh_from_db()
+
+
+def _tell_cancelled(visit: Visit, submission: Submission, reason: str) -> None:
+    from isocenter.server import notices
+
+    said = f"The organisers cancelled submission {submission.number} of {submission.team.name}, at no cost: {reason}"
+    url = reverse("submission", args=[visit.challenge.slug, submission.pk])
+    notices.to_team(submission.team, said, url=url, mail=True)
 
 
 def nominate(visit: Visit, submission: Submission) -> None:

@@ -29,6 +29,10 @@ API = Limit("api", 600)
 API_OF_NOBODY = Limit("api-of-nobody", 60)
 UPLOADS_BEGUN = Limit("uploads-begun", 60, seconds=600)
 UPLOADS = Limit("uploads", 1200)
+HANDED_IN = Limit("handed-in", 60, seconds=600)
+FOR_NOTHING = Limit("for-nothing", 20, seconds=24 * 3600)
+"""Submissions of a team that came to nothing by what it sent or did: they may cost no attempt, but work. They are
+counted in the database (`intake`), in the time that ends now."""
 
 
 class TooMany(Exception):
@@ -61,8 +65,11 @@ def count(limit: Limit, request: HttpRequest, user: Somebody) -> None:
 
 
 def _whose(request: HttpRequest, user: Somebody) -> str:
-    if user.is_authenticated:
-        return f"user-{user.pk}"
+    return f"user-{user.pk}" if user.is_authenticated else network_of(request)
+
+
+def network_of(request: HttpRequest) -> str:
+    """Where somebody asks from: an address, of IPv6 the network that one customer has."""
     try:
         address = ipaddress.ip_address(request.META.get("REMOTE_ADDR", ""))
     except ValueError:

@@ -7,35 +7,43 @@ from __future__ import annotations
 
 import logging
 import zipfile
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from isocenter.evaluation import Cohort, CohortError, look, open_cohort
 from isocenter.server import files
 from isocenter.server.editions import code_of
-from isocenter.server.models import Challenge, Upload
+from isocenter.server.models import Challenge, Reference, Upload
 from isocenter.server.submitting import uploads
 from isocenter.server.work.in_force import reference_of
 from isocenter.submissions import Problem, is_junk, list_files
+
+if TYPE_CHECKING:
+    from isocenter.evaluation import Cohort
 
 _log = logging.getLogger("isocenter.intake")
 
 _ARCHIVES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz", ".7z", ".rar")
 # A zip may say that its table of contents is as long as it likes, and whoever opens it reads all of that.
 _MOST_CONTENTS = 16 << 20
+_PER_MEMBER = 512
+MOST_TOLD = 300
+"""Problems that are told of a file that is not taken."""
 _NOT_ACCEPTED = "The file was not accepted; nothing was scored and no attempt was used."
 
 
 def at_zip(challenge: Challenge, phase: str, upload: Upload) -> tuple[list[Problem], list[str]]:
     """What can be said of a finished zip without opening a file in it, and the sentences for which it is refused."""
-    path = uploads.path_of(upload)
-    if why := _too_long_a_list(path):
+    from isocenter.evaluation import CohortError, look
+
+    path, reference = uploads.path_of(upload), reference_of(challenge, phase)
+    if why := _too_long_a_list(path, _most_contents(challenge, phase, reference)):
         return [Problem("refused", why, file=upload.name)], [_NOT_ACCEPTED]
     listing = list_files(path)
     nested = [one.name for one in listing.entries if one.name.lower().endswith(_ARCHIVES) and not is_junk(one.name)]
     problems = [Problem("refused", "an archive inside the zip; put the files themselves there", file=f) for f in nested]
-    reference = reference_of(challenge, phase)
     if any(problem.severity == "refused" for problem in listing.problems):
         problems += listing.problems
     elif reference is None:
@@ -50,7 +58,8 @@ def at_zip(challenge: Challenge, phase: str, upload: Upload) -> tuple[list[Probl
         found = look(code_of(challenge.version_id, phase), cohort=cohort, submission=path)
         problems += [one for one in found if one.file not in nested]
         spoilt = {one.case for one in found if one.severity in ("unusable", "missing")}
-        if spoilt.issuperset(case.name for case in cohort.cases):
+        said = any(one.severity == "refused" for one in found)
+        if not said and spoilt.issuperset(case.name for case in cohort.cases):
             message = "holds no file of the right name and kind for any case"
             problems.insert(0, Problem("refused", message, file=upload.name))
     problems = [_renamed(problem, path.name, upload.name) for problem in problems]
@@ -58,7 +67,17 @@ def at_zip(challenge: Challenge, phase: str, upload: Upload) -> tuple[list[Probl
     return problems, [_NOT_ACCEPTED] if refused else []
 
 
-def _too_long_a_list(path: Path) -> str:
+def _most_contents(challenge: Challenge, phase: str, reference: Reference | None) -> int:
+    """How long the table of contents of an answer can be: to read and to judge a long one takes many seconds."""
+    from isocenter.evaluation import most_files
+
+    if reference is None or challenge.version_id is None:
+        return _MOST_CONTENTS
+    members = most_files(code_of(challenge.version_id, phase), len(reference.cases))
+    return min(_MOST_CONTENTS, members * _PER_MEMBER)
+
+
+def _too_long_a_list(path: Path, most: int) -> str:
     """Why the table of contents of a zip is not read; "" if it may be, or if this is no zip."""
     with path.open("rb") as stream:
         try:
@@ -66,9 +85,17 @@ def _too_long_a_list(path: Path) -> str:
         except (OSError, zipfile.BadZipFile):
             return ""
     length = end[5] if end else 0
-    if length <= _MOST_CONTENTS:
+    if length <= most:
         return ""
-    return f"its list of members has {length:,} bytes; at most {_MOST_CONTENTS:,} are read"
+    return f"its list of members has {length:,} bytes; that of an answer has at most {most:,}"
+
+
+def told(problems: Sequence[Problem]) -> list[Problem]:
+    """As many of the problems as somebody reads, and how many more there are."""
+    if len(problems) <= MOST_TOLD:
+        return list(problems)
+    rest = len(problems) - MOST_TOLD
+    return [*problems[:MOST_TOLD], Problem("note", f"and {rest:,} more problems, which are not listed")]
 
 
 def _renamed(problem: Problem, key: str, name: str) -> Problem:
@@ -81,4 +108,6 @@ def _renamed(problem: Problem, key: str, name: str) -> Problem:
 @lru_cache(maxsize=16)
 def _cohort(version: int, phase: str, folder: str) -> Cohort:
     """The cases of a reference and their grids. A folder never changes; another reference has another."""
+    from isocenter.evaluation import open_cohort
+
     return open_cohort(code_of(version, phase), folder)

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from isocenter.server.policy import Visit
     from isocenter.viewer import CaseScores
 
-_REPLICATES = 2000
-
 
 @dataclass(frozen=True)
 class BoardScore:
@@ -76,11 +74,16 @@ class Measured:
 
     @cached_property
     def cases(self) -> tuple[CaseScores, ...]:
-        """Every case, in the order of their names."""
+        """Every case, in the order of their names; also those of which nothing that was measured may be seen."""
         from isocenter.evaluation import Evaluation as Result
-        from isocenter.viewer import cases_of
+        from isocenter.viewer import CaseScores, cases_of
 
-        return cases_of(Result(self.table, problems_of(self.evaluation), {}))
+        found = {one.name: one for one in cases_of(Result(self.table, problems_of(self.evaluation), {}))}
+        return tuple(
+            found.get(name) or CaseScores(name, "measured", {})
+            for name in table_of(self.evaluation)["case"].unique(maintain_order=True)
+            if name
+        )
 
     def metric(self, name: str = "") -> Metric | None:
         """The metric of a name, or the first; None if cases have none that may be seen."""
@@ -157,10 +160,11 @@ def table_of(evaluation: Evaluation) -> pl.DataFrame:
 
 @lru_cache(maxsize=256)
 def _intervals(key: int, digest: str, of: UUID, version: int) -> dict[str, tuple[float, float]]:
-    """By board the 95 % interval of the score, cases drawn with replacement; none where a rule knows none."""
+    """By board the 95 % interval of the score, with the draws of the board itself; none where a rule knows none."""
     import polars as pl
 
     from isocenter.ranking import Drawable, bootstrap_ranks
+    from isocenter.server.work.making import REPLICATES, SEED
 
     evaluation = (
         Evaluation.objects.select_related("submission").defer("table").get(pk=key, digest=digest, submission=of)
@@ -171,7 +175,7 @@ def _intervals(key: int, digest: str, of: UUID, version: int) -> dict[str, tuple
         if evaluation.values.get(board) is None or not isinstance(rule, Drawable):
             continue
         try:
-            low, high = bootstrap_ranks(table, rule, replicates=_REPLICATES).score_interval("this")
+            low, high = bootstrap_ranks(table, rule, replicates=REPLICATES, seed=SEED).score_interval("this")
         except ValueError:  # a submission that does not compete, or a score that no draw of so few cases defines
             continue
         if low == low and high == high:  # noqa: PLR0124 (not NaN)
@@ -185,6 +189,19 @@ def problems_of(evaluation: Evaluation) -> tuple[Any, ...]:
 
     rows = evaluation.record.get("problems", ())
     return tuple(Problem(row["severity"], row["message"], row["case"], row["file"]) for row in rows)
+
+
+def reference_numbers(visit: Visit, phase: str) -> dict[int, int]:
+    """By key, what a reference is called where submissions to a phase are shown.
+
+    Organisers call it by its number. For others it is counted among those that their own submissions to the phase were
+    measured with, from 1: the number itself would tell how often the organisers changed it, and what for.
+    """
+    if visit.organises:
+        return dict(visit.challenge.references.values_list("pk", "number"))
+    made = Evaluation.objects.filter(submission__in=visit.submissions().filter(phase=phase).order_by())
+    known = made.order_by("reference__phase", "reference__number").values_list("reference", flat=True)
+    return {key: number for number, key in enumerate(dict.fromkeys(known), start=1)}
 
 
 def in_force(submissions: Sequence[Submission]) -> dict[Any, Evaluation]:

@@ -25,11 +25,12 @@ from django.core.exceptions import PermissionDenied
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.db.models import F, Sum
+from django.db.models.functions import Least
 from django.http import Http404
 
 from isocenter.server import clock, files
 from isocenter.server.models import Challenge, Submission, Upload, User
-from isocenter.server.policy import Door, Visit, refuse
+from isocenter.server.policy import SECOND_FACTOR, Door, Visit, lacks_second_factor, refuse
 from isocenter.submissions import printable
 
 KEPT = timedelta(days=2)
@@ -38,8 +39,11 @@ IDLE = timedelta(hours=1)
 MOST_OPEN = 10
 RESERVE = 2 * 10**9
 """Bytes that stay free on the disk, for the database and for results."""
+AHEAD = 32 * 2**20
+"""Bytes of a file on its way for which room is kept beforehand."""
 MOST_DOCUMENT_BYTES = 50 * 10**6
 _PIECE = 1 << 20
+_FULL = "The disk of the site is full; what came before is kept. Tell the organisers, and continue later."
 _NAME = 200
 
 
@@ -105,6 +109,8 @@ def _permit(user: User, challenge: Challenge | None, phase: str, purpose: str) -
         raise UploadRefused(msg)
     if challenge is None:
         if purpose == Upload.Purpose.CHALLENGE and user.is_staff:
+            if lacks_second_factor(user):
+                raise PermissionDenied(SECOND_FACTOR)
             return
         msg = "Only those who run the site send files that belong to no challenge."
         raise PermissionDenied(msg)
@@ -139,10 +145,17 @@ def _make_room(user: User, size: int) -> None:
     if (mine.aggregate(sum=Sum("size"))["sum"] or 0) + size > 2 * settings.MOST_UPLOAD_BYTES:
         msg = "Your files on the way are too large together; finish or remove one of them first."
         raise UploadRefused(msg, 409)
-    promised = waiting.aggregate(sum=Sum(F("size") - F("received")))["sum"] or 0
-    if shutil.disk_usage(settings.DATA).free - promised - size < RESERVE:
+    # Who only announces a size keeps nobody out: it counts while pieces come, and no more than the next few of them.
+    moving = waiting.filter(touched__gte=clock.now() - IDLE)
+    promised = moving.aggregate(sum=Sum(Least(F("size") - F("received"), AHEAD)))["sum"] or 0
+    if not _has_room(promised + size):
         msg = "The disk of the site is full, so the file was not taken. Tell the organisers; nothing is lost."
         raise UploadRefused(msg, 507)
+
+
+def _has_room(size: int) -> bool:
+    free: int = shutil.disk_usage(settings.DATA).free
+    return free - size >= RESERVE
 
 
 def _plain(name: str) -> str:
@@ -179,6 +192,8 @@ def append(
         if there + length > upload.size:
             msg = f"The file was announced with {upload.size:,} bytes; with this piece it has {there + length:,}."
             raise UploadRefused(msg, 413)
+        if not _has_room(length):
+            raise UploadRefused(_FULL, 507)
         try:
             _copy(stream, file, there, checksum)
         finally:
@@ -215,8 +230,7 @@ def _copy(stream: _Readable, file: IO[bytes], start: int, checksum: tuple[str, b
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         file.truncate(start)
-        msg = "The disk of the site is full; what came before is kept. Tell the organisers, and continue later."
-        raise UploadRefused(msg, 507) from None
+        raise UploadRefused(_FULL, 507) from None
     if checksum is not None and made.digest() != expected:
         file.truncate(start)
         msg = "The piece was damaged on its way (its checksum does not fit) and is thrown away; send it again."

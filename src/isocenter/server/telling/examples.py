@@ -6,8 +6,6 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from isocenter.metrics import catalogue
-
 if TYPE_CHECKING:
     import polars as pl
 
@@ -65,6 +63,8 @@ def _numbers(rule: Rule) -> pl.DataFrame:
 
 def _value(metric: str, how: float) -> float:
     """A value of a metric that is so good."""
+    from isocenter.metrics import catalogue
+
     known = catalogue.get(metric)
     low = known.bounds[0] if math.isfinite(known.bounds[0]) else 0.0
     high = known.bounds[1] if math.isfinite(known.bounds[1]) else low + 4.0
@@ -95,6 +95,7 @@ def _table(rows: list[tuple[Any, ...]], metrics: tuple[str, ...]) -> pl.DataFram
 
 def _measured(rule: Rule, table: pl.DataFrame, board: Board) -> Block:
     """The numbers of every case, or of several metrics their means, with score and rank."""
+    from isocenter.metrics import catalogue
     from isocenter.server.telling.wording import Grid
 
     score = catalogue.get(board.metric)
@@ -136,6 +137,8 @@ def _detected(board: Board) -> Block:
 
 
 def _outcome(board: Board, team: str) -> tuple[str, str]:
+    from isocenter.metrics import catalogue
+
     row = board[team]
     if row in board.unlisted:
         return "–", "on no board"

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from isocenter.editions import Attempt, Edition, Phase, Question, TeamStanding, Viewer, barred, quota_left, sight
-from isocenter.evaluation import Challenge as Code
 from isocenter.server.boards.board_titles import titles_of
+
+if TYPE_CHECKING:
+    from isocenter.evaluation import Challenge as Code
 
 
 @dataclass(frozen=True)

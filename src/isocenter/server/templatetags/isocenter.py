@@ -42,9 +42,9 @@ def phase_title(visit: Visit, name: str) -> str:
 
 
 @register.filter
-def markdown(text: str) -> SafeString:
+def markdown(text: str, how: str = "") -> SafeString:
     """Markdown of organisers or participants as HTML that can do no harm."""
-    return rendered(text)
+    return rendered(text, images=how != "no images")
 
 
 @register.filter

@@ -48,6 +48,11 @@ class DatabaseStore:
     def __contains__(self, case: str) -> bool:
         return case in self._known
 
+    @property
+    def has_results(self) -> bool:
+        """Whether a case of this submission was measured before."""
+        return bool(self._known)
+
     def find(self, case: str, key: Mapping[str, Any]) -> evaluation.CaseResult | None:
         """A result of this submission that was made from the same things, under this reference or an earlier one."""
         row = next((row for row in self._known.get(case, ()) if row.key == key), None)

@@ -33,6 +33,7 @@ from isocenter.submissions import Problem
 
 _SPAWN = multiprocessing.get_context("spawn")  # a fork would copy locks that other threads hold
 _FILE_BYTES = 16 * 2**30
+_SECRETS = ("ISOCENTER_SECRET_KEY", "DATABASE_URL", "EMAIL_URL", "PGPASSWORD")  # nobody who measures needs them
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +192,8 @@ def _serve(pipe: Connection, limits: Limits) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
+    for secret in _SECRETS:
+        os.environ.pop(secret, None)
     _limit(resource.RLIMIT_AS, limits.memory)
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, _FILE_BYTES)

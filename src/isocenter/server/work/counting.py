@@ -9,8 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from isocenter.metrics import catalogue
-from isocenter.ranking import climb, counting
 from isocenter.server.models import Evaluation, Submission
 from isocenter.server.work.score_tables import tables_of
 
@@ -84,6 +82,9 @@ def counted(code: Code, board: str, entries: Sequence[Entry]) -> Counted:
 
 def _one(code: Code, board: str, its: list[Entry]) -> list[Entry]:
     """The one entry of a team that counts; all, where only `isocenter.rank` can say why none does."""
+    from isocenter.metrics import catalogue
+    from isocenter.ranking import counting, rounded
+
     match code.participation.counts:
         case "chosen":
             chosen = [entry for entry in its if entry.submission.nominated]
@@ -92,7 +93,9 @@ def _one(code: Code, board: str, its: list[Entry]) -> list[Entry]:
             if any(board not in entry.evaluation.values for entry in its):
                 return its
             better = catalogue.get(code.boards[board].metric).better
-            values = [entry.evaluation.values[board] for entry in its]
+            values, few = [entry.evaluation.values[board] for entry in its], code.participation.decimals
+            if few is not None:  # a team sees which one counts: by more digits than are shown it would learn them
+                values = [None if value is None else rounded(value, few) for value in values]
             return [its[counting(values, quota=None, counts="best", better=better)]]
         case _:
             return [its[-1]]
@@ -104,6 +107,8 @@ def _chose_another(entry: Entry) -> bool:
 
 
 def _climbed(code: Code, board: str, its: list[Entry]) -> int:
+    from isocenter.ranking import climb
+
     tables = tables_of([entry.evaluation for entry in its])
     assert code.participation.ladder is not None
     return climb([_named(tables[entry.evaluation.pk]) for entry in its], code.boards[board], code.participation.ladder)[

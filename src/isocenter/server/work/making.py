@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 
-from isocenter.ranking import Board
 from isocenter.server import boards, clock, files
 from isocenter.server.editions import code_of
 from isocenter.server.models import Challenge, Evaluation, Reference, Run, Snapshot, Submission, Team
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from isocenter.evaluation import Challenge as Code
+    from isocenter.ranking import Board
 
 REPLICATES, SEED, LEVEL = 10_000, 0, 0.95
 
@@ -68,7 +68,7 @@ def make_boards(challenge: Challenge, phase: str, *, run: Run | None = None) -> 
         snapshot.entries += [
             {"team": one.team.name, "submission": str(one.pk), "row": None, "pending": True} for one in pending
         ]
-        snapshot.digest = _digest([snapshot.content, snapshot.entries, snapshot.problem])
+        snapshot.digest = _digest([phase, snapshot.content, snapshot.entries, snapshot.problem])
     with transaction.atomic():
         if run is not None:
             queue.beat(run)
@@ -113,6 +113,8 @@ def _gathered(challenge: Challenge, phase: str, standard: Standard | None) -> tu
 
 def _snapshot(code: Code, name: str, entries: list[Entry], reference: Reference | None) -> Snapshot:
     """One board, with what it was made of; or why there is none."""
+    from isocenter.ranking import Board
+
     rule = code.boards[name]
     try:
         found = counted(code, name, entries)

@@ -22,7 +22,6 @@ from django.db.models import Exists, OuterRef, Q
 
 from isocenter.server import clock
 from isocenter.server.models import Challenge, Run, Submission
-from isocenter.server.work.outlook import outlooks
 
 _ACTIVE = (Submission.State.QUEUED, Submission.State.RUNNING)
 _WAITING_OR_RUNNING = (Run.State.QUEUED, Run.State.RUNNING)
@@ -188,16 +187,6 @@ def cancel(submission: Submission) -> bool:
             state=Submission.State.CANCELLED, reason="cancelled"
         )
         return bool(found or changed)
-
-
-def position(run: Run) -> int:
-    """The place in the queue, 1 for the next; 0 for what does not wait."""
-    return outlooks([run])[run.pk].place
-
-
-def wait_of(run: Run) -> timedelta | None:
-    """How long it takes until the work is done; None if that cannot be said. For many at once, see `outlooks`."""
-    return outlooks([run])[run.pk].wait
 
 
 def tried(run: Run) -> str:

@@ -23,7 +23,8 @@ class Reason:
     advice
         What the team does about it.
     blame
-        Whose turn it is. What organisers or machines did wrong never costs a team an attempt.
+        Whose turn it is. What comes to nothing for the organisers or the machines never costs a team an attempt, see
+        `outcome_of`. What may have gaps and is scored with one is an attempt like others, whatever the gap is.
     """
 
     title: str
@@ -31,6 +32,11 @@ class Reason:
     blame: Blame
 
 
+_STOPPED = (
+    "If your submission may have gaps, the case counts as unusable; else nothing was scored, and whether the attempt "
+    "is given back says the phase. Look whether the output is what you meant; if it is, ask the organisers to evaluate "
+    "it again."
+)
 REASONS: dict[str, Reason] = {
     "refused": Reason(
         "Not accepted",
@@ -74,19 +80,18 @@ REASONS: dict[str, Reason] = {
     ),
     "timeout": Reason(
         "It took too long to measure",
-        "The case was stopped at the time limit and counts as unusable. Look whether the output is what you meant; "
-        "if it is, ask the organisers to evaluate it again.",
-        "organisers",
+        f"The case was stopped at the time limit. {_STOPPED}",
+        "team",
     ),
     "out_of_memory": Reason(
         "It took too much memory to measure",
-        "The case was stopped at the memory limit and counts as unusable. Look whether the output is what you meant; "
-        "if it is, ask the organisers to evaluate it again.",
-        "organisers",
+        f"The case was stopped at the memory limit. {_STOPPED}",
+        "team",
     ),
     "crashed": Reason(
         "The program that measures broke down",
-        "The case counts as unusable. The organisers are told and can evaluate it again.",
+        "The organisers are told and can evaluate it again. If your submission may have gaps, the case counts as "
+        "unusable until then; else nothing was scored, and no attempt was used.",
         "organisers",
     ),
     "worker_lost": Reason(
@@ -107,6 +112,21 @@ REASONS: dict[str, Reason] = {
         "machines",
     ),
 }
+
+MEASURING = frozenset({"timeout", "out_of_memory", "crashed"})
+"""What stops the program that measures a case; all others are found in an output, or are not about cases."""
+
+
+def outcome_of(code: str) -> Literal["refused", "failed", "infrastructure"]:
+    """The state of a submission that came to nothing for this reason; with `refund` of its phase, that says the cost.
+
+    What is wrong with files is refused. What ran and could not be finished because of them failed. The rest is nothing
+    that the team could have done.
+    """
+    if code == "refused":
+        return "refused"
+    return "failed" if REASONS[code].blame == "team" else "infrastructure"
+
 
 _WORDS = {
     "out_of_memory": r"more than .* of memory|MemoryError",

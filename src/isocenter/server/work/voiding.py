@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from isocenter.editions import Edition, TeamState, void_reasons
+from isocenter.editions import Edition, EditionError, TeamState, void_reasons
+from isocenter.server.editions import edition_of
 from isocenter.server.models import Submission, Team
 from isocenter.server.standing import team_states
 
@@ -29,9 +30,19 @@ def voids(submissions: Iterable[Submission]) -> dict[object, list[str]]:
             reasons.append("The team is disqualified.")
         if one.team_id in states:
             state = replace(states[one.team_id], declarations=one.declarations)
-            reasons += _asked(one.challenge.edition, state, one.phase)
+            reasons += _asked(_as_it_was_asked(one), state, one.phase)
         found[one.pk] = reasons
     return found
+
+
+def _as_it_was_asked(submission: Submission) -> Edition:
+    """The edition in force, with the declarations that were asked for when the submission was handed in."""
+    edition = submission.challenge.edition
+    try:
+        then = edition_of(submission.version_id).declarations
+    except EditionError:  # a version that today's model does not read
+        return edition
+    return edition if edition.declarations == then else edition.model_copy(update={"declarations": then})
 
 
 def _asked(edition: Edition, state: TeamState, phase: str) -> list[str]:

@@ -2,7 +2,7 @@
 
     claim ──▶ score │ boards │ report, archive ──▶ done, failed with a reason, or put back
       ▲            heart: prolongs the lease, every third of it
-      └── nothing to do: wait a little, a little longer
+      └── nothing to do: wait a little, a little longer          postman: sends mails, see `delivering`
 
 Told to stop, it lets the case in hand finish for a moment, and puts the rest back. A run that breaks says so with a
 code; what went wrong in detail is for organisers only.
@@ -24,7 +24,7 @@ from django.db import DatabaseError, InterfaceError, close_old_connections, conn
 import isocenter
 from isocenter.server import clock
 from isocenter.server.models import Challenge, Run, Worker
-from isocenter.server.work import children, making, queue, scoring
+from isocenter.server.work import children, delivering, making, queue, scoring
 
 _log = logging.getLogger("isocenter.worker")
 
@@ -58,6 +58,8 @@ def work(
     # Who fetches files from the site has no folder to put files for it.
     kinds = [Run.Kind.SCORE, Run.Kind.BOARD] if settings.SITE else list(Run.Kind)
     house = _House(name)
+    if not once:
+        delivering.start(stop)
     idle = _SHORTEST
     try:
         while not stop.is_set():
@@ -72,6 +74,7 @@ def work(
                 run = None
             _let_go()
             if run is None and once:
+                delivering.deliver_all()
                 return
             idle = _SHORTEST if run is not None else min(idle * 1.5, _LONGEST)
             if run is None:
@@ -213,4 +216,5 @@ class _House:
                 uploads.tidy(clock.now())
             for challenge in Challenge.objects.exclude(version=None):
                 people.release_equity(challenge)
+            delivering.forget()
             self._day = today

@@ -10,7 +10,6 @@ from uuid import UUID
 
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.http import require_safe
 
 from isocenter.server import files
 from isocenter.server.archiving import artefacts
@@ -49,7 +48,6 @@ def artefact(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
     return render(request, "isocenter/boards/artefact.html", context)
 
 
-@require_safe
 @door(Door.CHALLENGE)
 def artefact_file(request: HttpRequest, visit: Visit, key: UUID, name: str) -> HttpResponse:
     """One of its files: the report to read, everything else to keep."""

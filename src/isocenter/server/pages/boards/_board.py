@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 
 from isocenter.editions import Phase
-from isocenter.ranking import BoardRow
 from isocenter.server.boards import prizes
 from isocenter.server.boards.board_history import by_digest, history, newest, thinned
 from isocenter.server.boards.board_receipts import receipt_of
@@ -19,10 +18,13 @@ from isocenter.server.boards.board_titles import rule_in_words
 from isocenter.server.boards.progressing import main_board
 from isocenter.server.boards.what_if import reweighted, weights_of
 from isocenter.server.editions import code_of
-from isocenter.server.models import Snapshot, Team
+from isocenter.server.models import Run, Snapshot, Team
 from isocenter.server.pages.boards._conditional import page
 from isocenter.server.pages.boards._words import board_names, outlook
 from isocenter.server.policy import Door, Visit, door
+
+if TYPE_CHECKING:
+    from isocenter.ranking import BoardRow
 
 _WEIGHT = "weight:"
 
@@ -94,6 +96,7 @@ def _page(request: HttpRequest, visit: Visit, phase: Phase, board: str, named: S
         "winnings": prizes.shown(visit, phase) if board == main_board(visit, phase.name) and named is None else None,
         "bonus_teams": _eligible(visit),
         "problem": _problem(visit, phase.name, board),
+        "making": (table is None or not table.lines) and _is_made(visit, phase.name),
     }
     return page(request, "isocenter/boards/board.html", context, title=visit.edition.title)
 
@@ -140,6 +143,12 @@ def _eligible(visit: Visit) -> list[str]:
         return []
     found = Team.objects.filter(challenge=visit.challenge, kind=Team.Kind.TEAM, disqualified=False)
     return list(found.values_list("name", flat=True))
+
+
+def _is_made(visit: Visit, phase: str) -> bool:
+    """Whether boards of a phase are being made; who sees no other team is not told that another one was scored."""
+    active = Run.objects.filter(challenge=visit.challenge, kind=Run.Kind.BOARD, payload__phase=phase)
+    return visit.sight(phase).other_scores and active.filter(state__in=(Run.State.QUEUED, Run.State.RUNNING)).exists()
 
 
 def _problem(visit: Visit, phase: str, board: str) -> str:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST
 
 from isocenter.server.boards import prizes
 from isocenter.server.boards.progressing import main_board
-from isocenter.server.policy import Door, Visit, door
+from isocenter.server.policy import POST, Door, Visit, door
 
 
-@require_POST
-@door(Door.ORGANISER)
+@door(Door.ORGANISER, POST)
 def bonus(request: HttpRequest, visit: Visit, phase: str) -> HttpResponse:
     """Name a team."""
     found = visit.phase(phase)

@@ -14,6 +14,6 @@ urlpatterns = [
     path("c/<slug:slug>/versions/", documents.versions, name="versions"),
     path("c/<slug:slug>/versions/<str:key>/", documents.version, name="version"),
     path("c/<slug:slug>/data/", data.data, name="data"),
-    path("c/<slug:slug>/data/<str:key>/", data.download, name="download"),
-    path("c/<slug:slug>/data/<str:key>/licence/", data.accept, name="accept_licence"),
+    path("c/<slug:slug>/data/<uuid:key>/", data.download, name="download"),
+    path("c/<slug:slug>/data/<uuid:key>/licence/", data.accept, name="accept_licence"),
 ]

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import re
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST, require_safe
 
 from isocenter.editions import Phase
 from isocenter.server import files
-from isocenter.server.models import Download, LicenceAcceptance, Release, Role
-from isocenter.server.policy import Door, Visit, door, refuse
-from isocenter.server.submitting.bearer import UnknownCaller, caller
-from isocenter.server.telling.known import key_of
+from isocenter.server.models import Download, Release, Role
+from isocenter.server.people import licences
+from isocenter.server.people.licences import Accepted, licence_hash
+from isocenter.server.policy import POST, Door, Visit, door, refuse
+from isocenter.server.submitting.bearer import UnknownCaller, counted_caller
+from isocenter.server.submitting.limits import TooMany
 from isocenter.server.telling.ranges import send
 from isocenter.server.telling.wording import sentence
 
@@ -45,7 +46,6 @@ class Offer:
     """
 
     release: Release
-    key: str
     whys: tuple[str, ...]
     opens: datetime | None
     to_accept: bool
@@ -85,7 +85,9 @@ def data(request: HttpRequest, visit: Visit) -> HttpResponse:
 
 def _shelf(request: HttpRequest, visit: Visit, phase: Phase | None, releases: list[Release]) -> Shelf:
     name, title = ("", "") if phase is None else (phase.name, phase.title)
-    offers = [_offer(request, visit, one) for one in releases if one.phase == name]
+    own = [one for one in releases if one.phase == name]
+    accepted = _accepted(visit, own)
+    offers = [_offer(request, visit, one, accepted[one.pk]) for one in own]
     head, cases = cases_of(visit, name)
     return Shelf(title, offers, head, cases)
 
@@ -96,14 +98,41 @@ def cases_of(visit: Visit, phase: str) -> tuple[tuple[str, ...], list[tuple[str,
     What is said of a case beside its name may tell what its reference is like, so it is seen by those who see their
     results case by case.
     """
-    seen = visit.sight(phase)
-    whole = visit.organises or not phase or seen.own_cases
-    if not (visit.organises or (seen.downloads if phase else visit.accepted)):
-        return (), []
-    rows = [row for row in visit.challenge.version.cohort if row.get("phase", "") == phase]
-    facts = [name for name in dict.fromkeys(name for row in rows for name in row) if name not in ("phase", "case")]
-    head = ("case", *(facts if whole else ()))
-    return head, [tuple(str(row.get(name, "")) for name in head) for row in rows]
+    every = [row for row in visit.challenge.version.cohort if row.get("phase", "") == phase]
+    seen = _seen(visit, phase, [row["case"] for row in every])
+    rows = [row for row in every if row["case"] in seen]
+    whole = [row for row in rows if seen[row["case"]]]
+    head = ("case", *(name for name in dict.fromkeys(name for row in whole for name in row) if name not in _COLUMNS))
+    return head if rows else (), [
+        tuple(str(row.get(name, "")) if name == "case" or seen[row["case"]] else "" for name in head) for row in rows
+    ]
+
+
+_COLUMNS = ("phase", "case")
+
+
+def _seen(visit: Visit, phase: str, cases: list[str]) -> dict[str, bool]:
+    """Of the cases of a phase those whose names the visitor may see, with whether they may see more.
+
+    A case of no phase is one of all phases that are measured on it: on those that have a reference without it, it is
+    not. Of several phases the one that shows least decides.
+    """
+    if visit.organises:
+        return dict.fromkeys(cases, True)
+    if phase:
+        seen = visit.sight(phase)
+        return dict.fromkeys(cases, seen.own_cases) if seen.downloads else {}
+    if not cases or not visit.accepted:
+        return {}
+    references = visit.challenge.references.order_by("number").values_list("phase", "cases")
+    own = {name: frozenset(found) for name, found in references}
+    found = {}
+    for case in cases:
+        on = [visit.sight(one.name) for one in visit.edition.phases if one.name not in own or case in own[one.name]]
+        known = [seen for seen in on if seen.known]  # where it is in one that is not announced, the others decide
+        if (known or not on) and all(seen.downloads for seen in known):
+            found[case] = all(seen.own_cases for seen in known)
+    return found
 
 
 def why_not(visit: Visit, release: Release) -> tuple[list[str], datetime | None]:
@@ -122,30 +151,19 @@ def why_not(visit: Visit, release: Release) -> tuple[list[str], datetime | None]
     return reasons, later
 
 
-def licence_hash(release: Release) -> str:
-    """SHA-256 of the licence as it is worded now."""
-    return hashlib.sha256(release.licence.encode()).hexdigest()
+def _accepted(visit: Visit, releases: Collection[Release]) -> dict[int, Accepted]:
+    """By the key of a release, whether the visitor may have it as far as its licence goes."""
+    if visit.organises or not visit.user.is_authenticated:
+        return {one.pk: Accepted(now=visit.organises or not one.licence, ever=False) for one in releases}
+    return licences.accepted(visit.user, releases)
 
 
-def _accepted(visit: Visit, release: Release) -> tuple[bool, bool]:
-    """Whether the licence as it is worded now is accepted or need not be, and whether any wording of it was."""
-    if not release.licence or visit.organises:
-        return True, False
-    if not visit.user.is_authenticated:
-        return False, False
-    mine = LicenceAcceptance.objects.filter(user=visit.user, release=release)
-    words = set(mine.values_list("licence_sha256", flat=True))
-    return licence_hash(release) in words, bool(words)
-
-
-def _offer(request: HttpRequest, visit: Visit, release: Release) -> Offer:
-    key = key_of(visit.challenge, "release", release.pk)
+def _offer(request: HttpRequest, visit: Visit, release: Release, licence: Accepted) -> Offer:
     whys, opens = why_not(visit, release)
-    accepted, ever = _accepted(visit, release)
-    address = request.build_absolute_uri(reverse("download", args=[visit.challenge.slug, key]))
+    address = request.build_absolute_uri(reverse("download", args=[visit.challenge.slug, release.key]))
     name = shlex.quote(safe_name(release.name))
     command = f'curl --fail -C - -H "Authorization: Bearer $ISOCENTER_TOKEN" -o {name} {shlex.quote(address)}'
-    return Offer(release, key, tuple(whys), opens, not accepted, ever and not accepted, command)
+    return Offer(release, tuple(whys), opens, not licence.now, licence.ever and not licence.now, command)
 
 
 def safe_name(name: str) -> str:
@@ -160,25 +178,26 @@ def _by_token(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpRespon
     @functools.wraps(view)
     def known(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
-            caller(request)
+            counted_caller(request)
         except UnknownCaller as error:
             return HttpResponse(f"{error}\n", status=401, content_type="text/plain; charset=utf-8")
+        except TooMany as error:
+            wait = {"Retry-After": str(error.wait)}
+            return HttpResponse(f"{error}\n", status=429, content_type="text/plain; charset=utf-8", headers=wait)
         return view(request, *args, **kwargs)
 
     return known
 
 
-@require_safe
 @_by_token
 @door(Door.REGISTERED)
-def download(request: HttpRequest, visit: Visit, key: str) -> HttpResponseBase:
+def download(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponseBase:
     """A file, or the rest of one; who took it is kept."""
     release = _found(visit, key)
     whys, opens = why_not(visit, release)
     if opens is not None:
         whys.append(f"These data are released on {opens:%-d %B %Y, %H:%M %Z}.")
-    accepted, _ = _accepted(visit, release)
-    if not accepted:
+    if not _accepted(visit, [release])[release.pk].now:
         whys.append("Accept the licence on the page of the data first.")
     if visit.preview:
         whys.append("A preview is for looking.")
@@ -199,17 +218,16 @@ def download(request: HttpRequest, visit: Visit, key: str) -> HttpResponseBase:
     return sent.response
 
 
-def _found(visit: Visit, key: str) -> Release:
-    """A release by the key of its address, or by its number."""
+def _found(visit: Visit, key: UUID) -> Release:
+    """A release that the visitor may know of."""
     for release in releases_of(visit):
-        if key in (key_of(visit.challenge, "release", release.pk), str(release.pk)):
+        if release.key == key:
             return release
     raise Http404
 
 
-@require_POST
-@door(Door.REGISTERED)
-def accept(request: HttpRequest, visit: Visit, key: str) -> HttpResponse:
+@door(Door.REGISTERED, POST)
+def accept(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
     """Accept the licence of a release in the words that were shown."""
     release = _found(visit, key)
     back = redirect(f"{reverse('data', args=[visit.challenge.slug])}#{key}")
@@ -218,6 +236,6 @@ def accept(request: HttpRequest, visit: Visit, key: str) -> HttpResponse:
     elif request.POST.get("accepted") != "yes":
         messages.warning(request, "Tick the box to accept the licence.")
     else:
-        LicenceAcceptance.objects.get_or_create(user=visit.user, release=release, licence_sha256=licence_hash(release))
+        licences.accept(visit.user, release)
         messages.success(request, f"You accepted the licence of {release.title}.")
     return back

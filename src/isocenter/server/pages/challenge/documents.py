@@ -8,7 +8,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from isocenter.editions import apply, parse
-from isocenter.evaluation import load_challenge
 from isocenter.server.organising.bundle import Page
 from isocenter.server.policy import Door, Visit, door
 from isocenter.server.telling.known import history, known_edition, limited
@@ -33,6 +32,8 @@ def rules(request: HttpRequest, visit: Visit) -> HttpResponse:
 @lru_cache(maxsize=64)
 def _rules(toml: str, known: tuple[str, ...]) -> list[Section]:
     """By what it depends on; a version never changes, and a phase is announced once."""
+    from isocenter.evaluation import load_challenge
+
     edition = parse(toml)
     code = apply(edition, load_challenge(edition.challenge))
     return rules_of(limited(edition, known), code)
@@ -41,6 +42,7 @@ def _rules(toml: str, known: tuple[str, ...]) -> list[Section]:
 @door(Door.CHALLENGE)
 def design(request: HttpRequest, visit: Visit) -> HttpResponse:
     """The design record, item by item, as far as there is one and the visitor may know of it."""
+    from isocenter.evaluation import load_challenge
     from isocenter.report import describe_edition
 
     edition = known_edition(visit)

@@ -12,7 +12,6 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from isocenter.editions import Edition, missing
-from isocenter.metrics import catalogue
 from isocenter.server.boards.board_titles import titles_of
 from isocenter.server.editions import code_of
 from isocenter.server.models import Download, Registration, SurveyAnswers
@@ -78,6 +77,8 @@ def _inner(text: str) -> str:
 
 
 def _facts(visit: Visit, edition: Edition) -> Iterator[tuple[str, str]]:
+    from isocenter.metrics import catalogue
+
     if edition.mission.modality:
         yield "Images", edition.mission.modality
     if edition.datasets.numbers:

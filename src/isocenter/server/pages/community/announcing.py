@@ -13,8 +13,7 @@ from django.urls import reverse
 from isocenter.editions import Viewer, sight
 from isocenter.server import decisions, notices
 from isocenter.server.models import Announcement, Membership, Registration, User
-from isocenter.server.policy import Door, Visit, door
-from isocenter.server.telling.known import key_of
+from isocenter.server.policy import FORM, Door, Visit, door
 
 _TITLE = 200
 _TEXT = 20_000
@@ -77,7 +76,7 @@ def recipients(visit: Visit, draft: Draft) -> list[User]:
     return [user for status in draft.mail if status in able for user in people_of(visit, status)]
 
 
-@door(Door.ORGANISER)
+@door(Door.ORGANISER, FORM)
 def announce(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Write an announcement, look at it, and publish it."""
     draft = _read(request, visit) if request.method == "POST" else Draft()
@@ -141,7 +140,7 @@ def _published(request: HttpRequest, visit: Visit, draft: Draft) -> HttpResponse
         to = ", ".join(_STATUSES[status] for status in draft.mail) or "nobody"
         reason = f"for {whom}; mails to {len(people)} people ({to})"
         decisions.record(visit.challenge, visit.user, "announce", draft.title, reason)
-        url = reverse("news_item", args=[visit.challenge.slug, key_of(visit.challenge, "news", made.pk)])
+        url = reverse("news_item", args=[visit.challenge.slug, made.key])
         notices.notify(people, draft.title, url=url, challenge=visit.challenge, mail=True, body=draft.text)
     mails = "No mail was sent." if not people else f"{len(people)} people get a mail."
     messages.success(request, f"The announcement is published. {mails}")

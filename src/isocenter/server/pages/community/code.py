@@ -13,7 +13,7 @@ from django.shortcuts import redirect, render
 from isocenter.server.models import CodeLink
 from isocenter.server.people import asking
 from isocenter.server.people.teams import NotPossible
-from isocenter.server.policy import Door, Visit, door
+from isocenter.server.policy import FORM, Door, Visit, door
 
 _MOST = 300
 _address = URLValidator(schemes=["http", "https"])
@@ -69,7 +69,7 @@ def _name(visit: Visit, link: CodeLink) -> str:
     return link.team.name if visit.organises or link.team == visit.team or named else "A team"
 
 
-@door(Door.CHALLENGE)
+@door(Door.CHALLENGE, FORM)
 def code(request: HttpRequest, visit: Visit) -> HttpResponse:
     """All links, and those of one's own team to give; posted to, one of them is kept."""
     if request.method == "POST":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from uuid import UUID
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -12,11 +13,10 @@ from django.db.models import Count, Max, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST
 
 from isocenter.server import clock, notices
 from isocenter.server.models import Post, Role, Subscription, Topic, User
-from isocenter.server.policy import Door, Visit, door
+from isocenter.server.policy import FORM, POST, Door, Visit, door
 from isocenter.server.submitting import limits
 
 _TITLE = 200
@@ -40,9 +40,9 @@ def posts_of(visit: Visit, topic: Topic) -> QuerySet[Post]:
     return every if visit.organises else every.filter(hidden=False)
 
 
-def found(visit: Visit, number: int) -> Topic:
+def found(visit: Visit, key: UUID) -> Topic:
     """A topic that the visitor may see."""
-    topic = topics_of(visit).filter(pk=number).first()
+    topic = topics_of(visit).filter(key=key).first()
     if topic is None:
         raise Http404
     return topic
@@ -79,7 +79,7 @@ def _organisers(visit: Visit) -> set[int]:
     return {*roles.values_list("user", flat=True), *User.objects.filter(is_staff=True).values_list("pk", flat=True)}
 
 
-@door(Door.REGISTERED)
+@door(Door.REGISTERED, FORM)
 def new_topic(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Ask something."""
     title, text = " ".join(request.POST.get("title", "").split()), request.POST.get("text", "").strip()
@@ -116,7 +116,7 @@ def _asked(request: HttpRequest, visit: Visit, title: str, text: str) -> HttpRes
         )
         Post.objects.create(topic=topic, author=visit.user, text=text, made=visit.now)
         Subscription.objects.create(topic=topic, user=visit.user)
-        url = reverse("topic", args=[visit.challenge.slug, topic.pk])
+        url = reverse("topic", args=[visit.challenge.slug, topic.key])
         others = [role.user for role in notices.organisers_of(visit.challenge) if role.user != visit.user]
         notices.notify(others, f"New in the forum: {title}", url=url, challenge=visit.challenge, mail=True)
     messages.success(request, "Your question is in the forum. You get a mail when somebody answers.")
@@ -124,9 +124,9 @@ def _asked(request: HttpRequest, visit: Visit, title: str, text: str) -> HttpRes
 
 
 @door(Door.CHALLENGE)
-def topic(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+def topic(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
     """A topic with its posts."""
-    one = found(visit, number)
+    one = found(visit, key)
     paginator = Paginator(posts_of(visit, one), _POSTS)
     page = paginator.get_page(request.GET.get("page"))
     signed_in = visit.user.is_authenticated
@@ -141,16 +141,15 @@ def topic(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     return render(request, "isocenter/community/topic.html", context)
 
 
-@require_POST
-@door(Door.REGISTERED)
-def reply(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+@door(Door.REGISTERED, POST)
+def reply(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
     """Answer; who follows the topic is told."""
-    one = found(visit, number)
+    one = found(visit, key)
     if one.closed and not visit.organises:
         msg = "The organisers closed this topic; begin a new one."
         raise PermissionDenied(msg)
     text = request.POST.get("text", "").strip()
-    back = reverse("topic", args=[visit.challenge.slug, one.pk])
+    back = reverse("topic", args=[visit.challenge.slug, one.key])
     if problems := _wrong(text) or _too_often(request, visit):
         messages.error(request, " ".join(problems))
         return redirect(back)
@@ -158,7 +157,7 @@ def reply(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
         post = Post.objects.create(topic=one, author=visit.user, text=text, made=visit.now)
         Topic.objects.filter(pk=one.pk).update(touched=visit.now)
         following = Subscription.objects.filter(topic=one).exclude(user=visit.user).select_related("user")
-        url = f"{back}{last_page(visit, one)}#post-{post.pk}"
+        url = f"{back}{last_page(visit, one)}#post-{post.key}"
         said = f"New answer in the forum: {one.title}"
         notices.notify([each.user for each in following], said, url=url, challenge=visit.challenge, mail=True)
         Subscription.objects.get_or_create(topic=one, user=visit.user)
@@ -171,13 +170,17 @@ def last_page(visit: Visit, topic: Topic) -> str:
     return f"?page={pages}" if pages > 1 else ""
 
 
-@door(Door.REGISTERED)
-def edit(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+@door(Door.REGISTERED, FORM)
+def edit(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
     """Change what one wrote oneself."""
-    post = Post.objects.filter(pk=number, topic__challenge=visit.challenge, author=visit.user).first()
+    post = (
+        Post.objects.filter(key=key, topic__challenge=visit.challenge, author=visit.user)
+        .select_related("topic")
+        .first()
+    )
     if post is None or (post.hidden and not visit.organises):
         raise Http404
-    one = found(visit, post.topic_id)
+    one = found(visit, post.topic.key)
     if one.closed and not visit.organises:
         msg = "The organisers closed this topic; nothing in it changes."
         raise PermissionDenied(msg)
@@ -187,18 +190,17 @@ def edit(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
         if text != post.text:
             post.text, post.edited = text, clock.now()
             post.save(update_fields=["text", "edited"])
-        return redirect(f"{reverse('topic', args=[visit.challenge.slug, one.pk])}#post-{post.pk}")
+        return redirect(f"{reverse('topic', args=[visit.challenge.slug, one.key])}#post-{post.key}")
     context = {"tab": "forum", "topic": one, "text": text, "problems": problems}
     return render(request, "isocenter/community/edit_post.html", context, status=400 if problems else 200)
 
 
-@require_POST
-@door(Door.PERSON)
-def subscribe(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+@door(Door.PERSON, POST)
+def subscribe(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
     """Get mails about a topic, or no more."""
-    one = found(visit, number)
+    one = found(visit, key)
     if request.POST.get("mails") == "yes":
         Subscription.objects.get_or_create(topic=one, user=visit.user)
     else:
         Subscription.objects.filter(topic=one, user=visit.user).delete()
-    return redirect("topic", visit.challenge.slug, one.pk)
+    return redirect("topic", visit.challenge.slug, one.key)

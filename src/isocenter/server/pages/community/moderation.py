@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from django.contrib import messages
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.views.decorators.http import require_POST
 
 from isocenter.server import decisions
 from isocenter.server.models import Post, Topic
 from isocenter.server.pages.community.forum import found
-from isocenter.server.policy import Door, Visit, door
+from isocenter.server.policy import POST, Door, Visit, door
 
 _DOES = {
     "pin": ("pinned", True),
@@ -23,13 +24,12 @@ _DOES = {
 _NO_REASON = "Say why; the reason is kept with the decision."
 
 
-@require_POST
-@door(Door.ORGANISER)
-def moderate(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+@door(Door.ORGANISER, POST)
+def moderate(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
     """Pin, close or hide a topic, or the other way round."""
-    topic = found(visit, number)
+    topic = found(visit, key)
     does, reason = request.POST.get("does", ""), request.POST.get("reason", "").strip()
-    back = redirect("topic", visit.challenge.slug, topic.pk)
+    back = redirect("topic", visit.challenge.slug, topic.key)
     if does not in (*_DOES, "hide", "show"):
         raise Http404
     if not reason:
@@ -47,11 +47,10 @@ def moderate(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
     return back
 
 
-@require_POST
-@door(Door.ORGANISER)
-def hide(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
+@door(Door.ORGANISER, POST)
+def hide(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
     """Hide a post, or show it again; it stays for organisers to see."""
-    post = Post.objects.filter(pk=number, topic__challenge=visit.challenge).select_related("topic", "author").first()
+    post = Post.objects.filter(key=key, topic__challenge=visit.challenge).select_related("topic", "author").first()
     if post is None:
         raise Http404
     reason, hidden = request.POST.get("reason", "").strip(), request.POST.get("does") == "hide"
@@ -65,4 +64,4 @@ def hide(request: HttpRequest, visit: Visit, number: int) -> HttpResponse:
                 what = "hide a post" if hidden else "show a post"
                 decisions.record(visit.challenge, visit.user, what, f"of {whose} on {post.topic.title}"[:300], reason)
         messages.success(request, "Done." if changed else "Nothing changed: it was so already.")
-    return redirect(f"{reverse('topic', args=[visit.challenge.slug, post.topic_id])}#post-{post.pk}")
+    return redirect(f"{reverse('topic', args=[visit.challenge.slug, post.topic.key])}#post-{post.key}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from django.contrib.auth.models import AnonymousUser
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -11,21 +13,17 @@ from django.utils.feedgenerator import Atom1Feed
 from isocenter.server.markdown import rendered
 from isocenter.server.models import Announcement, Registration
 from isocenter.server.policy import Door, Visit, door
-from isocenter.server.telling.known import key_of
 
 _IN_FEED = 30
 
 
 def news_of(visit: Visit) -> list[Announcement]:
-    """The announcements that are for the visitor, the newest first, each with its `key`."""
+    """The announcements that are for the visitor, the newest first."""
     every = visit.challenge.announcements.select_related("author")
     if not visit.organises:
         known = ["", *(phase.name for phase in visit.phases)]
         every = every.filter(audience__in=audiences_of(visit), phase__in=known)
-    found = list(every)
-    for one in found:
-        one.key = key_of(visit.challenge, "news", one.pk)
-    return found
+    return list(every)
 
 
 def audiences_of(visit: Visit) -> list[str]:
@@ -47,7 +45,7 @@ def news(request: HttpRequest, visit: Visit) -> HttpResponse:
 
 
 @door(Door.CHALLENGE)
-def item(request: HttpRequest, visit: Visit, key: str) -> HttpResponse:
+def item(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
     """One announcement."""
     for one in news_of(visit):
         if one.key == key:

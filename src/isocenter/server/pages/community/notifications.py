@@ -6,15 +6,14 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_POST
 
 from isocenter.server import clock
-from isocenter.server.policy import Door, door
+from isocenter.server.policy import FORM, POST, Door, door
 
 _ON_A_PAGE = 30
 
 
-@door(Door.SIGNED_IN)
+@door(Door.SIGNED_IN, FORM)
 def notifications(request: HttpRequest) -> HttpResponse:
     """All of them, the newest first; posted to, all count as read.
 
@@ -30,8 +29,7 @@ def notifications(request: HttpRequest) -> HttpResponse:
     return render(request, "isocenter/community/notifications.html", {"page": page, "rows": rows})
 
 
-@require_POST
-@door(Door.SIGNED_IN)
+@door(Door.SIGNED_IN, POST)
 def opened(request: HttpRequest, number: int) -> HttpResponse:
     """Count one as read, and go to what it is about."""
     mine = request.user.notifications.order_by("pk")

@@ -1,7 +1,9 @@
 """Pages of organisers: setting a challenge up, and running it.
 
 setup         the way to a challenge that can be published
-code          challenge.toml, its phases, policies and prizes as forms, pages, versions
+code          challenge.toml, pages, versions
+guided        its phases, policies and prizes as forms
+words         its title, terms and questions as forms
 data          what submissions are measured against, and what is downloaded
 people        participants, teams, requests, roles
 submissions   what was handed in, and what is decided on it
@@ -23,6 +25,7 @@ from isocenter.server.pages.organise import (
     setup,
     submissions,
     teams,
+    words,
     writing,
 )
 
@@ -40,20 +43,25 @@ urlpatterns = [
     path(f"{_HERE}code/phases/<str:phase>/", guided.phase, name="organise_phase"),
     path(f"{_HERE}code/policies/", guided.policies, name="organise_policies"),
     path(f"{_HERE}code/prizes/", guided.prizes, name="organise_prizes"),
+    path(f"{_HERE}code/about/", words.about, name="organise_about"),
+    path(f"{_HERE}code/terms/", words.terms, name="organise_terms"),
+    path(f"{_HERE}code/questions/<str:form>/", words.questions, name="organise_questions"),
+    path(f"{_HERE}code/questions/<str:form>/add/", words.question, name="organise_question_add"),
+    path(f"{_HERE}code/questions/<str:form>/of/<str:name>/", words.question, name="organise_question"),
     path(f"{_HERE}pages/", writing.pages, name="organise_pages"),
     path(f"{_HERE}pages/<str:page>/", writing.page, name="organise_page"),
     path(f"{_HERE}data/", data.data, name="organise_data"),
     path(f"{_HERE}data/references/", data.reference, name="organise_reference"),
     path(f"{_HERE}data/releases/", data.release, name="organise_release"),
-    path(f"{_HERE}data/releases/<int:pk>/", data.edit_release, name="organise_release_edit"),
+    path(f"{_HERE}data/releases/<uuid:key>/", data.edit_release, name="organise_release_edit"),
     path(f"{_HERE}participants/", participants.participants, name="organise_participants"),
     path(f"{_HERE}participants/participants.csv", participants.as_csv, name="organise_participants_csv"),
     path(f"{_HERE}roles/", participants.roles, name="organise_roles"),
     path(f"{_HERE}equity/", participants.equity, name="organise_equity"),
     path(f"{_HERE}teams/", teams.teams, name="organise_teams"),
-    path(f"{_HERE}teams/<int:pk>/", teams.team, name="organise_team"),
+    path(f"{_HERE}teams/<uuid:key>/", teams.team, name="organise_team"),
     path(f"{_HERE}requests/", teams.requests, name="organise_requests"),
-    path(f"{_HERE}requests/<int:pk>/document/", teams.document, name="organise_document"),
+    path(f"{_HERE}requests/<uuid:key>/document/", teams.document, name="organise_document"),
     path(f"{_HERE}submissions/", submissions.submissions, name="organise_submissions"),
     path(f"{_HERE}submissions/again/", submissions.again, name="organise_again"),
     path(f"{_HERE}submissions/benchmark/", submissions.benchmark, name="organise_benchmark"),

@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
@@ -74,6 +75,14 @@ def whole_number(request: HttpRequest, field: str) -> int:
         msg = f"{text or 'Nothing'!r} is no whole number."
         raise Refused(msg)
     return int(text)
+
+
+def key_in(text: str) -> UUID:
+    """A key from a form; what is none is the key of nothing."""
+    try:
+        return UUID(text)
+    except ValueError:
+        raise Http404 from None
 
 
 def sent_file(request: HttpRequest, challenge: Challenge | None, purpose: str, phase: str = "") -> Upload:

@@ -7,18 +7,19 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from isocenter.editions import EditionError
-from isocenter.evaluation import UnknownChallengeError, challenge_names, load_challenge
 from isocenter.server.models import Challenge, Upload
 from isocenter.server.organising import importing
 from isocenter.server.organising.bundle import BundleError
 from isocenter.server.organising.versioning import Refused
 from isocenter.server.pages.organise.acting import sent_file, under_its_name
-from isocenter.server.policy import Door, door
+from isocenter.server.policy import FORM, Door, door
 
 
-@door(Door.STAFF)
+@door(Door.STAFF, FORM)
 def new_challenge(request: HttpRequest) -> HttpResponse:
     """Begin one; who does becomes its first organiser."""
+    from isocenter.evaluation import UnknownChallengeError
+
     problems: list[str] = []
     if request.method == "POST":
         try:
@@ -52,6 +53,8 @@ def _made(request: HttpRequest) -> Challenge:
 
 def _codes() -> list[tuple[str, str]]:
     """The challenges that are installed, and what people call them; one that cannot be loaded is left out."""
+    from isocenter.evaluation import UnknownChallengeError, challenge_names, load_challenge
+
     found = []
     for name in challenge_names():
         try:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.views.decorators.http import require_POST
 
 from isocenter.editions import EditionError
 from isocenter.server.models import Upload, Version
@@ -23,10 +21,10 @@ from isocenter.server.pages.organise.acting import (
     under_its_name,
     whole_number,
 )
-from isocenter.server.policy import Door, Visit, door
+from isocenter.server.policy import FORM, POST, Door, Visit, door
 
 
-@door(Door.ORGANISER)
+@door(Door.ORGANISER, FORM)
 def code(request: HttpRequest, visit: Visit) -> HttpResponse:
     """The text to edit. "Check" says what is wrong and what would happen; "Save" does it."""
     version = visit.challenge.version
@@ -126,8 +124,7 @@ def export(request: HttpRequest, visit: Visit) -> HttpResponse:
     return response
 
 
-@door(Door.ORGANISER)
-@require_POST
+@door(Door.ORGANISER, POST)
 def bring(request: HttpRequest, visit: Visit) -> HttpResponse:
     """A new version from a zip."""
     with attempt(request):
@@ -142,11 +139,6 @@ def bring(request: HttpRequest, visit: Visit) -> HttpResponse:
                     note=request.POST.get("note", ""),
                 )
         except EditionError as error:
-            raise Refused(in_lines(error)) from None
+            raise Refused(versioning.in_lines(error)) from None
         return _saved(request, visit, version)
     return back(visit, "organise_code")
-
-
-def in_lines(error: EditionError) -> Sequence[str]:
-    """The problems of a text, each with its line."""
-    return [f"challenge.toml, line {p.line or '?'}: {p.where}: {p.message}" for p in error.problems]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
+from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
-from django.views.decorators.http import require_POST
 
 from isocenter.server import decisions
 from isocenter.server.editions import code_of
@@ -17,7 +17,8 @@ from isocenter.server.organising import importing, readiness
 from isocenter.server.organising.refereeing import reasoned
 from isocenter.server.organising.versioning import Refused
 from isocenter.server.pages.organise.acting import attempt, back, page, sent_file, text_of, under_its_name
-from isocenter.server.policy import Door, Visit, door
+from isocenter.server.policy import FORM, POST, Door, Visit, door
+from isocenter.server.submitting.expected import described
 
 
 @door(Door.ORGANISER)
@@ -38,13 +39,12 @@ def data(request: HttpRequest, visit: Visit) -> HttpResponse:
         phases=phases,
         references=challenge.references.order_by("phase", "-number"),
         releases=challenge.releases.all(),
-        expected=[(slot, spec.name("<case>", (*spec.suffixes, "/")[0])) for slot, spec in code.reference.items()],
+        expected=[described(spec) for spec in code.reference.values()],
         code=code,
     )
 
 
-@door(Door.ORGANISER)
-@require_POST
+@door(Door.ORGANISER, POST)
 def reference(request: HttpRequest, visit: Visit) -> HttpResponse:
     """A new version of the reference of a phase, from a zip."""
     with attempt(request):
@@ -65,8 +65,7 @@ def reference(request: HttpRequest, visit: Visit) -> HttpResponse:
     return back(visit, "organise_data")
 
 
-@door(Door.ORGANISER)
-@require_POST
+@door(Door.ORGANISER, POST)
 def release(request: HttpRequest, visit: Visit) -> HttpResponse:
     """A file to download."""
     with attempt(request):
@@ -90,10 +89,10 @@ def release(request: HttpRequest, visit: Visit) -> HttpResponse:
     return back(visit, "organise_data")
 
 
-@door(Door.ORGANISER)
-def edit_release(request: HttpRequest, visit: Visit, pk: int) -> HttpResponse:
+@door(Door.ORGANISER, FORM)
+def edit_release(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
     """Change the words, licence or moment of a release, or withdraw it."""
-    found = get_object_or_404(Release, pk=pk, challenge=visit.challenge)
+    found = get_object_or_404(Release, key=key, challenge=visit.challenge)
     if request.method != "POST":
         return page(request, visit, "release", "data", release=found)
     with attempt(request):
@@ -114,7 +113,7 @@ def edit_release(request: HttpRequest, visit: Visit, pk: int) -> HttpResponse:
 
 
 def _withdraw(visit: Visit, release: Release, reason: str) -> None:
-    """Take a file away. The row goes with it; downloads that were logged stay."""
+    """Take a file away. The row goes with it; downloads that were logged stay, and who accepted its licence."""
     from django.db import transaction
 
     from isocenter.server import files

@@ -13,6 +13,7 @@ from isocenter.server.models import Access, Grant, Registration, Run, Submission
 from isocenter.server.organising import readiness
 from isocenter.server.pages.organise.acting import page
 from isocenter.server.policy import Door, Visit, door
+from isocenter.server.work.given_tables import lacking
 from isocenter.server.work.reasons import REASONS
 
 _ALIVE = timedelta(minutes=2)
@@ -31,6 +32,7 @@ def desk(request: HttpRequest, visit: Visit) -> HttpResponse:
         steps=steps,
         undone=sum(not step.done for step in steps),
         waiting=_waiting(visit),
+        benchmarks=lacking(challenge),
         people=dict(Counter(challenge.registrations.values_list("state", flat=True))),
         teams=challenge.teams.filter(kind=Team.Kind.TEAM).count(),
         states=[label for _, label in Submission.State.choices],
@@ -94,5 +96,5 @@ def _queue(visit: Visit) -> dict[str, Any]:
         "running": active.filter(state=Run.State.RUNNING).count(),
         "oldest": oldest,
         "workers": Worker.objects.filter(stopped=None, seen__gt=visit.now - _ALIVE).count(),
-        "last": Worker.objects.order_by("-seen").first(),
+        "last": Worker.objects.order_by("-seen", "-pk").first(),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -15,10 +16,10 @@ from isocenter.server.organising.running import with_phase
 from isocenter.server.organising.versioning import Refused
 from isocenter.server.pages.organise.acting import back, page
 from isocenter.server.pages.organise.fields import Noted, PhaseForm, PoliciesForm, PrizeForm
-from isocenter.server.policy import Door, Visit, door
+from isocenter.server.policy import FORM, Door, Visit, door
 
 
-@door(Door.ORGANISER)
+@door(Door.ORGANISER, FORM)
 def phase(request: HttpRequest, visit: Visit, phase: str) -> HttpResponse:
     """Dates, quota, visibility and admission of a phase."""
     chosen = visit.phase(phase)
@@ -28,12 +29,12 @@ def phase(request: HttpRequest, visit: Visit, phase: str) -> HttpResponse:
     context: dict[str, Any] = {"form": form, "chosen": chosen}
     if form.is_bound and form.is_valid():
         edition = with_phase(visit.edition, phase, form.update())
-        if response := _weighed(request, visit, edition, context, place=rf"phases\[{number}\]\."):
+        if response := weighed(request, visit, edition, context, place=rf"phases\[{number}\]\."):
             return response
-    return _shown(request, visit, "phase", form, context)
+    return shown(request, visit, "phase", form, context)
 
 
-@door(Door.ORGANISER)
+@door(Door.ORGANISER, FORM)
 def policies(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Missing cases, ties, grids, organisers, and who is named."""
     data = request.POST if request.method == "POST" else None
@@ -42,12 +43,12 @@ def policies(request: HttpRequest, visit: Visit) -> HttpResponse:
     if form.is_bound and form.is_valid():
         update = {"policies": visit.edition.policies.model_copy(update=form.update())}
         edition = visit.edition.model_copy(update=update)
-        if response := _weighed(request, visit, edition, context, place=r"policies\."):
+        if response := weighed(request, visit, edition, context, place=r"policies\."):
             return response
-    return _shown(request, visit, "policies", form, context)
+    return shown(request, visit, "policies", form, context)
 
 
-@door(Door.ORGANISER)
+@door(Door.ORGANISER, FORM)
 def prizes(request: HttpRequest, visit: Visit) -> HttpResponse:
     """What there is to win, place by place."""
     data = request.POST if request.method == "POST" else None
@@ -63,22 +64,29 @@ def prizes(request: HttpRequest, visit: Visit) -> HttpResponse:
             for one in given
         )
         edition = visit.edition.model_copy(update={"prizes": found})
-        if response := _weighed(request, visit, edition, context, place=""):
+        if response := weighed(request, visit, edition, context, place=""):
             return response
-    return _shown(request, visit, "prizes", form, context)
+    return shown(request, visit, "prizes", form, context)
 
 
-def _weighed(
-    request: HttpRequest, visit: Visit, edition: Edition, context: dict[str, Any], *, place: str
+def weighed(
+    request: HttpRequest,
+    visit: Visit,
+    edition: Edition,
+    context: dict[str, Any],
+    *,
+    place: str,
+    then: Sequence[str] = ("organise_code",),
 ) -> HttpResponse | None:
     """Save a changed edition, or say what it would do; None if the form is to be shown again.
 
-    Problems of the settings below `place`, a pattern, are shown beside their fields.
+    Problems of the settings below `place`, a pattern, are shown beside their fields. What is saved leads to the page
+    `then`.
     """
     form = context["form"]
     if edition == visit.edition:
         messages.info(request, "Nothing is different, so nothing was saved.")
-        return back(visit, "organise_code")
+        return back(visit, *then)
     text, note = render(edition), form.cleaned_data["note"]
     try:
         if "save" in request.POST:
@@ -86,11 +94,11 @@ def _weighed(
             saved = versioning.save(visit.challenge, visit.user, base=base, note=note, toml=text)
             if saved is not None:
                 messages.success(request, f"Version {saved.number} is in force.")
-            return back(visit, "organise_code")
+            return back(visit, *then)
         new = versioning.checked(text)
     except EditionError as error:
         for problem in error.problems:
-            field = re.sub(f"^{place}", "", problem.where) if place else ""
+            field = re.sub(f"^{place}", "", problem.where).partition("[")[0] if place else ""
             form.add_error(field if field in form.fields else None, problem.message)
         return None
     except Refused as error:
@@ -108,7 +116,8 @@ def _weighed(
     return None
 
 
-def _shown(request: HttpRequest, visit: Visit, template: str, form: Form, context: dict[str, Any]) -> HttpResponse:
+def shown(request: HttpRequest, visit: Visit, template: str, form: Form, context: dict[str, Any]) -> HttpResponse:
+    """The page of a form; with the status that says so, if something is wrong with what was sent."""
     response = page(request, visit, template, "code", **context)
     response.status_code = 422 if form.is_bound and form.errors else 200
     return response

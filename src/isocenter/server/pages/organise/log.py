@@ -23,7 +23,7 @@ def decided(request: HttpRequest, visit: Visit) -> HttpResponse:
         "log",
         shown=paged(request, rows),
         total=len(entries),
-        last=entries[-1].hash if entries else "",
+        last=rows.first(),
         known=known,
         problems=audit.verify(entries, last=known or None),
     )
@@ -61,9 +61,14 @@ def decided_json(_: HttpRequest, visit: Visit) -> HttpResponse:
 
 @door(Door.ORGANISER)
 def downloads(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Who took which file when."""
-    rows = visit.challenge.downloads.select_related("user").order_by("-made", "-pk")
+    """Who took which file when, and who accepted which licence."""
+    accepted = visit.challenge.acceptances.order_by("-made", "-pk")
+    if request.GET.get("format") == "licences":
+        table = [[one.made.isoformat(), one.who, one.title, one.licence_sha256, one.licence] for one in accepted]
+        head = ["when", "who", "data", "licence_sha256", "licence"]
+        return csv_file(f"{visit.challenge.slug}-licences.csv", head, table)
+    rows = visit.challenge.downloads.order_by("-made", "-pk")
     if request.GET.get("format") == "csv":
-        table = [[row.made.isoformat(), row.user.email if row.user else "", row.what, row.size] for row in rows]
+        table = [[row.made.isoformat(), row.who, row.what, row.size] for row in rows]
         return csv_file(f"{visit.challenge.slug}-downloads.csv", ["when", "who", "what", "bytes"], table)
-    return page(request, visit, "downloads", "log", shown=paged(request, rows))
+    return page(request, visit, "downloads", "log", shown=paged(request, rows), accepted=accepted.count())

@@ -15,10 +15,10 @@ from isocenter.server.organising import admitting
 from isocenter.server.pages.organise.acting import act, attempt, back, csv_file, page, paged
 from isocenter.server.people import conflicts
 from isocenter.server.people import equity as tallies_of
-from isocenter.server.policy import Door, Visit, door
+from isocenter.server.policy import FORM, Door, Visit, door
 
 
-@door(Door.ORGANISER)
+@door(Door.ORGANISER, FORM)
 def participants(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Everybody who registered, with what they answered beside what is decided on them."""
     if request.method == "POST":
@@ -113,7 +113,7 @@ def as_csv(request: HttpRequest, visit: Visit) -> HttpResponse:
     return csv_file(f"{visit.challenge.slug}-participants.csv", head, rows)
 
 
-@door(Door.ORGANISER)
+@door(Door.ORGANISER, FORM)
 def roles(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Organisers and readers, and whether registration needs a decision."""
     if request.method == "POST":

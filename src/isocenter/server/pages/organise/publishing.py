@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -14,7 +15,7 @@ from isocenter.server.organising import running
 from isocenter.server.organising.refereeing import reasoned
 from isocenter.server.organising.versioning import Refused
 from isocenter.server.pages.organise.acting import act, back, page, whole_number
-from isocenter.server.policy import Door, Visit, door
+from isocenter.server.policy import FORM, Door, Visit, door
 
 _OPTIONS = {
     Artefact.Kind.REPORT: {"pictures", "all_names"},
@@ -22,7 +23,7 @@ _OPTIONS = {
 }
 
 
-@door(Door.ORGANISER)
+@door(Door.ORGANISER, FORM)
 def publishing(request: HttpRequest, visit: Visit) -> HttpResponse:
     """The schedule of results, and what can be published by hand."""
     if request.method == "POST":
@@ -55,12 +56,13 @@ def publishing(request: HttpRequest, visit: Visit) -> HttpResponse:
 def _phase(visit: Visit, phase: Phase, told: Any) -> dict[str, Any]:
     from isocenter.server.models import Submission
 
+    soon = visit.now + timedelta(seconds=1)  # what was closed just now, closes at the next whole second
     sent = visit.submissions().filter(phase=phase.name)
     return {
         "phase": phase,
         "told": told,
-        "open": phase.opens <= visit.now < phase.closes,
-        "closed": visit.now >= phase.closes,
+        "open": phase.opens <= visit.now and soon < phase.closes,
+        "closed": soon >= phase.closes,
         "out": visit.now >= phase.results,
         "sent": sent.count(),
         "active": sent.filter(state__in=(Submission.State.QUEUED, Submission.State.RUNNING)).count(),

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.http import require_POST
 
-from isocenter.metrics import catalogue
 from isocenter.server.boards.board_titles import rule_in_words, titles_of
 from isocenter.server.editions import code_of
 from isocenter.server.organising import readiness, running
 from isocenter.server.organising.moments import anywhere, in_utc, on_its_clock
 from isocenter.server.pages.organise.acting import act, back, page
-from isocenter.server.policy import Door, Visit, door
+from isocenter.server.policy import POST, Door, Visit, door
 
 
 @door(Door.ORGANISER)
 def setup(request: HttpRequest, visit: Visit) -> HttpResponse:
     """The checklist, the time line, the evaluator."""
+    from isocenter.metrics import catalogue
+
     edition, challenge = visit.edition, visit.challenge
     code = code_of(challenge.version_id, edition.last_phase.name)
     bars, today = readiness.timeline(edition, visit.now)
@@ -53,6 +53,7 @@ def setup(request: HttpRequest, visit: Visit) -> HttpResponse:
 @door(Door.ORGANISER)
 def dry_run(request: HttpRequest, visit: Visit) -> HttpResponse:
     """The boards as synthetic teams would stand on them."""
+    from isocenter.metrics import catalogue
     from isocenter.server.organising.dryrun import dry_run as run
 
     edition = visit.edition
@@ -62,8 +63,7 @@ def dry_run(request: HttpRequest, visit: Visit) -> HttpResponse:
     return page(request, visit, "dry_run", "setup", phase=phase, runs=runs)
 
 
-@door(Door.ORGANISER)
-@require_POST
+@door(Door.ORGANISER, POST)
 def publish(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Let everybody know of the challenge, or hide it again."""
     reason = request.POST.get("reason", "")

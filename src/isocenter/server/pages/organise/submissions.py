@@ -8,14 +8,13 @@ from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
-from django.views.decorators.http import require_POST
 
 from isocenter.server.models import Evaluation, Run, Submission, Team, Upload
 from isocenter.server.organising import benchmarks, refereeing
 from isocenter.server.organising.refereeing import reasoned
 from isocenter.server.organising.versioning import Refused
-from isocenter.server.pages.organise.acting import act, attempt, back, page, paged, sent_file
-from isocenter.server.policy import Door, Visit, door
+from isocenter.server.pages.organise.acting import act, attempt, back, key_in, page, paged, sent_file
+from isocenter.server.policy import FORM, POST, Door, Visit, door
 from isocenter.server.submitting import intake
 from isocenter.server.submitting.measured import board_scores, code_for
 from isocenter.server.work import reevaluation
@@ -49,7 +48,7 @@ def submissions(request: HttpRequest, visit: Visit) -> HttpResponse:
     )
 
 
-@door(Door.ORGANISER)
+@door(Door.ORGANISER, FORM)
 def submission(request: HttpRequest, visit: Visit, pk: uuid.UUID) -> HttpResponse:
     """One, with its runs and evaluations, and everything that can be decided on it."""
     from isocenter.server.work.voiding import void_reasons_of
@@ -59,7 +58,9 @@ def submission(request: HttpRequest, visit: Visit, pk: uuid.UUID) -> HttpRespons
         _decide(request, visit, one)
         return back(visit, "organise_submission", pk)
     code, sight = code_for(visit, one), visit.sight(one.phase)
-    evaluations = Evaluation.objects.filter(submission=one).defer("table").select_related("reference").order_by("-made")
+    evaluations = (
+        Evaluation.objects.filter(submission=one).defer("table").select_related("reference").order_by("-made", "-pk")
+    )
     return page(
         request,
         visit,
@@ -68,7 +69,7 @@ def submission(request: HttpRequest, visit: Visit, pk: uuid.UUID) -> HttpRespons
         one=one,
         reason=REASONS.get(one.reason),
         void_reasons=void_reasons_of(one),
-        runs=one.runs.order_by("-queued")[:20],
+        runs=one.runs.order_by("-queued", "-pk")[:20],
         evaluations=[(row, board_scores(row, sight, code)) for row in evaluations],
         people=one.team.memberships.count(),
         decided=visit.challenge.decisions.filter(subject=refereeing.name_of(one)).order_by("-number")[:20],
@@ -107,8 +108,7 @@ def _again(visit: Visit, phase: str, chosen: list[Submission] | None, reason: st
     return reevaluation.reevaluate(visit.user, visit.challenge, phase, list(rows), reasoned(reason))
 
 
-@door(Door.ORGANISER)
-@require_POST
+@door(Door.ORGANISER, POST)
 def again(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Evaluate everything of a phase again."""
     phase = visit.phase(request.POST.get("phase", ""))
@@ -121,20 +121,19 @@ def again(request: HttpRequest, visit: Visit) -> HttpResponse:
     return back(visit, "organise_submissions")
 
 
-@door(Door.ORGANISER)
-@require_POST
+@door(Door.ORGANISER, POST)
 def benchmark(request: HttpRequest, visit: Visit) -> HttpResponse:
     """A row to compare with: what it is called, and what was handed in for it."""
     with attempt(request):
         reason, phase = reasoned(request.POST.get("reason", "")), visit.phase(request.POST.get("phase", ""))
         key, name = request.POST.get("team", ""), request.POST.get("name", "").strip()
-        if not key.isdecimal() and not name:
+        if not key and not name:
             msg = "Choose a benchmark, or name a new one."
             raise Refused(msg)
         upload = sent_file(request, visit.challenge, Upload.Purpose.REFERENCE)
         with transaction.atomic():  # no benchmark without anything that was handed in for it
-            if key.isdecimal():
-                team = get_object_or_404(Team, pk=key, challenge=visit.challenge)
+            if key:
+                team = get_object_or_404(Team, key=key_in(key), challenge=visit.challenge)
             else:
                 team = benchmarks.add(visit, name, reason)
             sent = benchmarks.hand_in(visit, team, phase.name, upload, reason)

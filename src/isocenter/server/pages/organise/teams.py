@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 from django.db.models import Count, Max, Q
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
-from django.views.decorators.http import require_GET
 
 from isocenter.server import files
 from isocenter.server.models import Access, Download, Membership, SurveyAnswers, Team
 from isocenter.server.organising import refereeing
 from isocenter.server.organising.versioning import Refused
-from isocenter.server.pages.organise.acting import act, back, page, paged, whole_number
+from isocenter.server.pages.organise.acting import act, back, key_in, page, paged, whole_number
 from isocenter.server.pages.organise.participants import in_words
 from isocenter.server.people.conflicts import conflicts_of, conflicts_of_all
-from isocenter.server.policy import Door, Visit, door
+from isocenter.server.policy import FORM, Door, Visit, door
 
 
 @door(Door.ORGANISER)
@@ -46,13 +46,13 @@ def teams(request: HttpRequest, visit: Visit) -> HttpResponse:
     )
 
 
-@door(Door.ORGANISER)
-def team(request: HttpRequest, visit: Visit, pk: int) -> HttpResponse:
+@door(Door.ORGANISER, FORM)
+def team(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
     """One, with everything that can be decided on it."""
-    found = get_object_or_404(Team, pk=pk, challenge=visit.challenge)
+    found = get_object_or_404(Team, key=key, challenge=visit.challenge)
     if request.method == "POST":
         _decide(request, visit, found)
-        return back(visit, "organise_team", pk)
+        return back(visit, "organise_team", key)
     survey = SurveyAnswers.objects.filter(team=found).first()
     return page(
         request,
@@ -60,12 +60,12 @@ def team(request: HttpRequest, visit: Visit, pk: int) -> HttpResponse:
         "team",
         "teams",
         team=found,
-        members=found.memberships.select_related("user").order_by("-leads", "joined"),
+        members=found.memberships.select_related("user").order_by("-leads", "joined", "pk"),
         conflicts=conflicts_of(found),
         kinds=Team.Kind.choices,
         phases=[_in_phase(visit, found, phase) for phase in visit.edition.phases],
         sent=visit.submissions().filter(team=found)[:20],
-        others=Team.objects.filter(challenge=visit.challenge).exclude(pk=pk),
+        others=Team.objects.filter(challenge=visit.challenge).exclude(pk=found.pk),
         survey=[(q.label, in_words(survey.answers.get(q.name))) for q in visit.edition.survey] if survey else [],
         people=found.memberships.count(),
         decided=visit.challenge.decisions.filter(
@@ -116,19 +116,21 @@ def _decide(request: HttpRequest, visit: Visit, team: Team) -> None:
 
 
 def _moved(visit: Visit, member: str, to: str, reason: str) -> bool:
-    if not (member.isdecimal() and to.isdecimal()):
+    if not (member and to):
         msg = "Choose a person and a team."
         raise Refused(msg)
-    membership = get_object_or_404(Membership, pk=member, challenge=visit.challenge)
-    return refereeing.move(visit, membership, get_object_or_404(Team, pk=to, challenge=visit.challenge), reason)
+    membership = get_object_or_404(Membership, key=key_in(member), challenge=visit.challenge)
+    return refereeing.move(
+        visit, membership, get_object_or_404(Team, key=key_in(to), challenge=visit.challenge), reason
+    )
 
 
-@door(Door.ORGANISER)
+@door(Door.ORGANISER, FORM)
 def requests(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Requests to take part in a phase, with their documents."""
     if request.method == "POST":
-        key = request.POST.get("access", "")
-        access = get_object_or_404(Access, pk=key if key.isdecimal() else 0, team__challenge=visit.challenge)
+        key = key_in(request.POST.get("access", ""))
+        access = get_object_or_404(Access, key=key, team__challenge=visit.challenge)
         reason = request.POST.get("reason", "")
         act(
             request,
@@ -151,20 +153,20 @@ def requests(request: HttpRequest, visit: Visit) -> HttpResponse:
         visit,
         "requests",
         "teams",
-        rows=[(one, titles.get(one.phase, one.phase)) for one in rows.order_by("decided", "made")],
+        rows=[(one, titles.get(one.phase, one.phase)) for one in rows.order_by("decided", "made", "pk")],
     )
 
 
 @door(Door.ORGANISER)
-@require_GET
-def document(_: HttpRequest, visit: Visit, pk: int) -> HttpResponse:
+def document(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
     """What a team sent with its request; every look at it is logged."""
-    access = get_object_or_404(Access, pk=pk, team__challenge=visit.challenge)
+    access = get_object_or_404(Access, key=key, team__challenge=visit.challenge)
     if not access.document or not (path := files.at(access.document)).is_file():
         raise Http404
-    name = f"request-{access.team_id}-{access.phase}{path.suffix}"
+    name = f"request-{access.phase}-{access.key.hex[:8]}{path.suffix}"
     what = f"document of {access.team.name} for {access.phase}"
-    Download.objects.create(
-        challenge=visit.challenge, user=visit.user, what=what[:300], size=path.stat().st_size, made=visit.now
-    )
+    if request.method == "GET":
+        Download.objects.create(
+            challenge=visit.challenge, user=visit.user, what=what[:300], size=path.stat().st_size, made=visit.now
+        )
     return FileResponse(path.open("rb"), as_attachment=True, filename=name, content_type="application/octet-stream")

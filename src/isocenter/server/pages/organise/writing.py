@@ -12,12 +12,12 @@ from isocenter.server.organising.bundle import Page, page_problems
 from isocenter.server.organising.versioning import Refused
 from isocenter.server.pages.organise.acting import attempt, back, text_of, whole_number
 from isocenter.server.pages.organise.acting import page as show
-from isocenter.server.policy import Door, Visit, door
+from isocenter.server.policy import FORM, Door, Visit, door
 
 NEW = "new-page"
 
 
-@door(Door.ORGANISER)
+@door(Door.ORGANISER, FORM)
 def pages(request: HttpRequest, visit: Visit) -> HttpResponse:
     """All of them, in their order, which can be changed here."""
     version = visit.challenge.version
@@ -47,7 +47,7 @@ def _sorted(request: HttpRequest, names: list[str]) -> list[str]:
     return sorted(names, key=place)
 
 
-@door(Door.ORGANISER)
+@door(Door.ORGANISER, FORM)
 def page(request: HttpRequest, visit: Visit, page: str) -> HttpResponse:
     """One to write, look at and save; or a new one."""
     version = visit.challenge.version

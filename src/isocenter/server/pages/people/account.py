@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from uuid import UUID
 
 from allauth.account.decorators import reauthentication_required
 from allauth.mfa.utils import is_mfa_enabled
@@ -10,20 +11,18 @@ from django.contrib import messages
 from django.contrib.auth import logout
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods, require_POST
 
 from isocenter.server import clock
 from isocenter.server.models import Challenge, Membership, Registration, Role, Token, User
 from isocenter.server.people import accounts
 from isocenter.server.people.forms import ProfileForm, TokenForm
 from isocenter.server.people.teams import NotPossible
-from isocenter.server.policy import Door, Visit, door
+from isocenter.server.policy import FORM, POST, Door, Visit, door
 
 MOST_TOKENS = 20
 
 
-@door(Door.SIGNED_IN)
-@require_http_methods(["GET", "HEAD", "POST"])
+@door(Door.SIGNED_IN, FORM)
 def account(request: HttpRequest) -> HttpResponse:
     """Name, institution and clock; the way to everything else; and what they take part in."""
     form = ProfileForm(request.POST or None, instance=User.objects.get(pk=request.user.pk))
@@ -61,8 +60,7 @@ def _challenges(user: User) -> list[dict[str, object]]:
     ]
 
 
-@door(Door.SIGNED_IN)
-@require_http_methods(["GET", "HEAD", "POST"])
+@door(Door.SIGNED_IN, FORM)
 @reauthentication_required(allow_get=True)
 def tokens(request: HttpRequest) -> HttpResponse:
     """Tokens that programs sign in with; a new one is shown in the answer that makes it, and never again."""
@@ -76,16 +74,15 @@ def tokens(request: HttpRequest) -> HttpResponse:
                 made.expires = clock.now() + timedelta(days=int(days))
                 made.save(update_fields=["expires"])
             form = TokenForm()
-    mine = request.user.tokens.order_by("-made")
+    mine = request.user.tokens.order_by("-made", "-pk")
     context = {"form": form, "secret": secret, "tokens": mine, "now": clock.now()}
     return render(request, "isocenter/people/tokens.html", context, status=400 if form.errors else 200)
 
 
-@door(Door.SIGNED_IN)
-@require_POST
-def revoke(request: HttpRequest, key: int) -> HttpResponse:
+@door(Door.SIGNED_IN, POST)
+def revoke(request: HttpRequest, key: UUID) -> HttpResponse:
     """Make a token useless."""
-    token = request.user.tokens.filter(pk=key).first()
+    token = request.user.tokens.filter(key=key).first()
     if token is None:
         raise Http404
     token.delete()
@@ -93,8 +90,7 @@ def revoke(request: HttpRequest, key: int) -> HttpResponse:
     return redirect("tokens")
 
 
-@door(Door.SIGNED_IN)
-@require_http_methods(["GET", "HEAD", "POST"])
+@door(Door.SIGNED_IN, FORM)
 @reauthentication_required(allow_get=True)
 def erase(request: HttpRequest) -> HttpResponse:
     """Delete the account, after the password; says before what is deleted and what stays."""

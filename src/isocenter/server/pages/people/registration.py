@@ -9,18 +9,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_http_methods, require_POST
 
 from isocenter.editions import check_answers
 from isocenter.server import people
 from isocenter.server.models import Registration
-from isocenter.server.policy import Door, Visit, door
-
-_READ_AND_WRITE = ["GET", "HEAD", "POST"]
+from isocenter.server.policy import FORM, POST, Door, Visit, door
 
 
-@door(Door.PERSON)
-@require_http_methods(_READ_AND_WRITE)
+@door(Door.PERSON, FORM)
 def register(request: HttpRequest, visit: Visit) -> HttpResponse:
     """The form of the edition with the terms; who has registered sees what became of it."""
     asked = visit.edition.registration
@@ -69,6 +65,8 @@ def _onwards(request: HttpRequest, visit: Visit, made: Registration) -> HttpResp
     """After the form: the voluntary part, where there is one; else where they came from, or the team."""
     if made.state == Registration.State.WAITING:
         messages.success(request, "Thank you. The organisers decide, and you get a notification.")
+    elif made.state == Registration.State.REFUSED:
+        messages.error(request, "The organisers refused you before you deleted your account, and that still holds.")
     else:
         messages.success(request, "You are registered.")
     slug, then = visit.challenge.slug, _next(request)
@@ -83,8 +81,7 @@ def _next(request: HttpRequest) -> str:
     return given if given.startswith("/") and url_has_allowed_host_and_scheme(given, allowed_hosts=None) else ""
 
 
-@door(Door.PERSON)
-@require_http_methods(_READ_AND_WRITE)
+@door(Door.PERSON, FORM)
 def voluntary(request: HttpRequest, visit: Visit) -> HttpResponse:
     """The part on equity: answered or not, once, and kept apart from the person."""
     mine, asked = visit.registration, visit.edition.equity
@@ -104,8 +101,7 @@ def voluntary(request: HttpRequest, visit: Visit) -> HttpResponse:
     return render(request, "isocenter/people/voluntary.html", {"form": form, "next": then, "tab": "register"})
 
 
-@door(Door.PERSON)
-@require_POST
+@door(Door.PERSON, POST)
 def withdraw(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Take part no longer."""
     try:
@@ -117,8 +113,7 @@ def withdraw(request: HttpRequest, visit: Visit) -> HttpResponse:
     return redirect("register", visit.challenge.slug)
 
 
-@door(Door.CHALLENGE)
-@require_http_methods(_READ_AND_WRITE)
+@door(Door.CHALLENGE, FORM)
 def terms(request: HttpRequest, visit: Visit) -> HttpResponse:
     """The terms as they are now; who is registered accepts them here when they have changed."""
     if request.method == "POST":

@@ -5,15 +5,13 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_http_methods
 
 from isocenter.server import people
 from isocenter.server.models import SurveyAnswers
-from isocenter.server.policy import Door, Visit, door
+from isocenter.server.policy import FORM, Door, Visit, door
 
 
-@door(Door.TEAM)
-@require_http_methods(["GET", "HEAD", "POST"])
+@door(Door.TEAM, FORM)
 def survey(request: HttpRequest, visit: Visit) -> HttpResponse:
     """The survey, one per team, to be saved as often as needed until the last phase closes."""
     asked = visit.edition.survey

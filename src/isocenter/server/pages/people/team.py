@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 from django.contrib import messages
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods
 
-from isocenter.server import files, people
-from isocenter.server.models import Access, CodeLink, Membership, Registration, Team
+from isocenter.server import files, mail, people
+from isocenter.server.models import Access, CodeLink, Download, Membership, Registration, Team
 from isocenter.server.people import asking, teams
 from isocenter.server.people.forms import AccessForm, CodeForm, InviteForm
 from isocenter.server.people.teams import NotPossible
-from isocenter.server.policy import Door, Visit, door, visit_to
+from isocenter.server.policy import FORM, Door, Visit, door, visit_to
 from isocenter.server.submitting import intake
-from isocenter.server.telling.known import key_of
-
-_READ_AND_WRITE = ["GET", "HEAD", "POST"]
 
 
-@door(Door.REGISTERED)
-@require_http_methods(_READ_AND_WRITE)
+@door(Door.REGISTERED, FORM)
 def team(request: HttpRequest, visit: Visit) -> HttpResponse:
     """The visitor's team; who has none founds one here. `do` in a form says what is to be done."""
     if request.method == "POST":
@@ -43,7 +39,7 @@ def team(request: HttpRequest, visit: Visit) -> HttpResponse:
 
 def _context(visit: Visit, one: Team) -> dict[str, Any]:
     codes = {link.phase: link for link in CodeLink.objects.filter(team=one)}
-    asked = {access.phase: _keyed(visit, access) for access in Access.objects.filter(team=one)}
+    asked = {access.phase: access for access in Access.objects.filter(team=one)}
     submitted = teams.has_submitted(one)
     last = visit.edition.last_phase
     return {
@@ -69,12 +65,6 @@ def _context(visit: Visit, one: Team) -> dict[str, Any]:
         ],
         "tab": "team",
     }
-
-
-def _keyed(visit: Visit, access: Access) -> Access:
-    """With the key of its document in addresses, which does not tell how many requests there are."""
-    access.key = key_of(visit.challenge, "access", access.pk)
-    return access
 
 
 def _members(visit: Visit, one: Team) -> list[dict[str, Any]]:
@@ -108,17 +98,15 @@ def _invite(request: HttpRequest, visit: Visit) -> str:
     form = InviteForm(request.POST)
     if not form.is_valid():
         raise NotPossible(" ".join(form.errors["email"]))
-    made = teams.invite(visit, form.cleaned_data["email"], lambda secret: _address(request, secret))
+    made = teams.invite(
+        visit, form.cleaned_data["email"], lambda secret: mail.link(request, reverse("join", args=[secret]))
+    )
     return f"An invitation is on its way to {made.email}. It can be used once, within seven days."
-
-
-def _address(request: HttpRequest, secret: str) -> str:
-    return str(request.build_absolute_uri(reverse("join", args=[secret])))
 
 
 def _take_back(request: HttpRequest, visit: Visit) -> str:
     found = (
-        [] if visit.team is None else [one for one in visit.team.invitations.all() if str(one.pk) == _which(request)]
+        [] if visit.team is None else [one for one in visit.team.invitations.all() if str(one.key) == _which(request)]
     )
     if not found:
         raise Http404
@@ -167,7 +155,7 @@ def _which(request: HttpRequest) -> str:
 
 def _member(request: HttpRequest, visit: Visit) -> Membership:
     rows = Membership.objects.filter(team=visit.team).select_related("user")
-    found = next((row for row in rows if str(row.pk) == _which(request)), None)
+    found = next((row for row in rows if str(row.key) == _which(request)), None)
     if found is None:
         raise Http404
     return found
@@ -186,8 +174,7 @@ _ACTS: dict[str, Callable[[HttpRequest, Visit], str]] = {
 }
 
 
-@door(Door.SIGNED_IN)
-@require_http_methods(_READ_AND_WRITE)
+@door(Door.SIGNED_IN, FORM)
 def join(request: HttpRequest, secret: str) -> HttpResponse:
     """What a link of an invitation leads to: which team, which challenge, and the button."""
     invitation = teams.invitation_of(secret)
@@ -207,8 +194,7 @@ def join(request: HttpRequest, secret: str) -> HttpResponse:
     return render(request, "isocenter/people/join.html", context)
 
 
-@door(Door.TEAM)
-@require_http_methods(_READ_AND_WRITE)
+@door(Door.TEAM, FORM)
 def access(request: HttpRequest, visit: Visit, phase: str) -> HttpResponse:
     """Ask to take part in a phase that is open on request."""
     found = visit.phase(phase)
@@ -226,18 +212,20 @@ def access(request: HttpRequest, visit: Visit, phase: str) -> HttpResponse:
         else:
             messages.success(request, "The organisers have your request, and you get a notification when they decide.")
         return redirect("team", visit.challenge.slug)
-    context = {"form": form, "phase": found, "access": asked and _keyed(visit, asked), "tab": "team"}
+    context = {"form": form, "phase": found, "access": asked, "tab": "team"}
     return render(request, "isocenter/people/access.html", context, status=400 if form.errors else 200)
 
 
 @door(Door.REGISTERED)
-@require_GET
-def document(_: HttpRequest, visit: Visit, key: str) -> FileResponse:
-    """The document of a request, for the team that sent it and for organisers; for others there is none."""
+def document(request: HttpRequest, visit: Visit, key: UUID) -> FileResponse:
+    """The document of a request, for the team that sent it and for organisers, whose look is logged; else none."""
     rows = Access.objects.filter(team__challenge=visit.challenge).exclude(document="")
     mine = rows if visit.organises else rows.filter(team=visit.team)
-    one = next((row for row in mine if key in (_keyed(visit, row).key, str(row.pk))), None)
+    one = mine.filter(key=key).first()
     if one is None:
         raise Http404
-    stream = files.at(one.document).open("rb")
-    return FileResponse(stream, as_attachment=True, filename="request.pdf", content_type="application/pdf")
+    path = files.at(one.document)
+    if request.method == "GET" and one.team != visit.team:
+        what = f"document of {one.team.name} for {one.phase}"
+        Download.objects.create(challenge=visit.challenge, user=visit.user, what=what[:300], size=path.stat().st_size)
+    return FileResponse(path.open("rb"), as_attachment=True, filename="request.pdf", content_type="application/pdf")

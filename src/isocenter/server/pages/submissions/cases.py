@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 from uuid import UUID
@@ -11,9 +12,8 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
 
-from isocenter.server.models import Evaluation, Submission
+from isocenter.server.models import Download, Evaluation, Submission
 from isocenter.server.pages.submissions.detail import CASES_HIDDEN
 from isocenter.server.policy import Door, Visit, door
 from isocenter.server.submitting import measured, showing
@@ -23,11 +23,10 @@ from isocenter.server.work.in_force import evaluation_of
 if TYPE_CHECKING:
     from isocenter.viewer import CaseScores, Sight
 
-_KEPT = "private, max-age=600"
+_A_DAY = timedelta(days=1)
 
 
 @door(Door.PERSON)
-@require_safe
 def case(request: HttpRequest, visit: Visit, key: UUID, case: str) -> HttpResponse:
     """The page of a case, between the next worse and the next better one."""
     from isocenter.viewer import worst_first
@@ -74,21 +73,30 @@ def case(request: HttpRequest, visit: Visit, key: UUID, case: str) -> HttpRespon
 
 
 @door(Door.PERSON)
-@require_safe
 def case_sight(_: HttpRequest, visit: Visit, key: UUID, case: str) -> HttpResponse:
     """What a page must know before it loads any volume."""
-    found = json.dumps(_sight(visit, key, case).description(), allow_nan=False)
-    return HttpResponse(found, "application/json", headers={"Cache-Control": _KEPT})
+    _phase, sight = _sight(visit, key, case)
+    found = json.dumps(sight.description(), allow_nan=False)
+    return HttpResponse(found, "application/json")
 
 
 @door(Door.PERSON)
-@require_safe
-def case_volume(_: HttpRequest, visit: Visit, key: UUID, case: str, layer: str) -> HttpResponse:
-    """A volume of a case, as NIfTI; one that may not be seen does not exist."""
-    content = _sight(visit, key, case).nifti(layer)
-    if content is None:
+def case_volume(request: HttpRequest, visit: Visit, key: UUID, case: str, layer: str) -> HttpResponse:
+    """A volume of a case, as NIfTI; one that may not be seen does not exist. Who took scans is kept."""
+    phase, sight = _sight(visit, key, case)
+    found, content = sight.layer(layer), sight.nifti(layer)
+    if found is None or content is None:
         raise Http404
-    return HttpResponse(content, "application/gzip", headers={"Cache-Control": _KEPT})
+    if found.role == "image" and request.method == "GET":
+        _keep(visit, f"Scans of {case} in {phase}, to look at", len(content))
+    return HttpResponse(content, "application/gzip")
+
+
+def _keep(visit: Visit, what: str, size: int) -> None:
+    """Keep who looked at what, once a day."""
+    taken = Download.objects.filter(challenge=visit.challenge, user=visit.user, what=what[:300])
+    if not taken.filter(made__gt=visit.now - _A_DAY).exists():
+        Download.objects.create(challenge=visit.challenge, user=visit.user, what=what[:300], size=size, made=visit.now)
 
 
 def _permitted(visit: Visit, key: UUID) -> tuple[Submission, Evaluation]:
@@ -102,14 +110,15 @@ def _permitted(visit: Visit, key: UUID) -> tuple[Submission, Evaluation]:
     return one, evaluation
 
 
-def _sight(visit: Visit, key: UUID, case: str) -> Sight:
+def _sight(visit: Visit, key: UUID, case: str) -> tuple[str, Sight]:
+    """The phase of a submission, and what there is to see of a case."""
     one, evaluation = _permitted(visit, key)
     if all(found.name != case for found in measured.of(visit, one, evaluation).cases):
         raise Http404
     sight = showing.look(visit, one, evaluation, case).sight
     if sight is None:
         raise Http404
-    return sight
+    return one.phase, sight
 
 
 def _title(visit: Visit, one: Submission) -> str:

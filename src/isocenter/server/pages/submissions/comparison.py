@@ -7,7 +7,6 @@ from uuid import UUID
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_safe
 
 from isocenter.server.models import Submission
 from isocenter.server.pages.submissions.detail import CASES_HIDDEN
@@ -20,7 +19,6 @@ _MOST = 200
 
 
 @door(Door.PERSON)
-@require_safe
 def compare(request: HttpRequest, visit: Visit) -> HttpResponse:
     """The page; without two submissions, the form to choose them with."""
     shown = [phase.name for phase in visit.edition.phases if visit.sight(phase.name).own_cases]

@@ -11,7 +11,6 @@ from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.safestring import SafeString
-from django.views.decorators.http import require_safe
 
 from isocenter.server import clock, files
 from isocenter.server.boards import plots
@@ -45,15 +44,16 @@ class CaseRow:
 
 
 @door(Door.PERSON)
-@require_safe
 def submission(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
     """The page."""
     one = get_object_or_404(visit.submissions().select_related("author", "version"), pk=key)
     seen = visit.sight(one.phase)
     order = ("-reference__phase", "-reference__number", "-made", "-pk")  # the first is in force
     evaluations = list(one.evaluations.select_related("reference", "submission").defer("table").order_by(*order))
+    called = measured.reference_numbers(visit, one.phase) if evaluations else {}
     for number, past in enumerate(reversed(evaluations), start=1):
         past.number = number  # within the submission; a key would tell how many others were evaluated in between
+        past.reference_number = called[past.reference_id]
     row = line(visit, one)
     context: dict[str, Any] = {
         "tab": "submissions",
@@ -175,7 +175,6 @@ def _strata(one: Submission, now: Measured, metric: Metric) -> list[tuple[str, l
 
 
 @door(Door.PERSON)
-@require_safe
 def file(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
     """What was handed in, back again; who took it is recorded."""
     one = get_object_or_404(visit.submissions(), pk=key)
@@ -191,7 +190,6 @@ def file(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
 
 
 @door(Door.PERSON)
-@require_safe
 def scores(_: HttpRequest, visit: Visit, key: UUID, form: str) -> HttpResponse:
     """The score table, as Parquet or CSV, as far as it may be seen."""
     from isocenter.server.work.in_force import evaluation_of
@@ -229,7 +227,6 @@ def _cells() -> list[Any]:
 
 
 @door(Door.PERSON)
-@require_safe
 def problems(_: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
     """What was found, as lines of text."""
     from isocenter.submissions import Problem, report

@@ -12,10 +12,9 @@ from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModified
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from isocenter.server.models import Submission, Team
-from isocenter.server.policy import Door, Visit, door
+from isocenter.server.policy import POST, Door, Visit, door
 from isocenter.server.submitting.attempts import lines
 
 _ON_A_PAGE = 50
@@ -24,7 +23,6 @@ _FILTERS = ("phase", "state", "team", "page")
 
 
 @door(Door.TEAM)
-@require_safe
 def submissions(request: HttpRequest, visit: Visit) -> HttpResponse:
     """The page."""
     from isocenter.server.submitting import intake
@@ -50,7 +48,6 @@ def submissions(request: HttpRequest, visit: Visit) -> HttpResponse:
 
 
 @door(Door.TEAM)
-@require_GET
 def submissions_live(request: HttpRequest, visit: Visit) -> HttpResponse:
     """The rows alone, for a page that is open; with its mark (ETag), so that what did not change is not sent again."""
     response = render(request, "isocenter/submissions/rows.html", _context(request, visit))
@@ -76,7 +73,7 @@ def _context(request: HttpRequest, visit: Visit) -> dict[str, Any]:
     if chosen["state"]:
         found = found.filter(state__in=[one for one in Submission.State.values if one == chosen["state"]])
     if chosen["team"]:
-        found = found.filter(team__in=[one for one in _teams(visit) if str(one.pk) == chosen["team"]])
+        found = found.filter(team__in=[one for one in _teams(visit) if str(one.key) == chosen["team"]])
     page = Paginator(found.order_by("-made", "-number", "pk"), _ON_A_PAGE).get_page(chosen["page"] or 1)
     rows = lines(visit, list(page))
     query = "&".join(f"{name}={value}" for name, value in _asked(chosen).items() if name != "page")
@@ -104,8 +101,7 @@ def _asked(chosen: dict[str, str]) -> dict[str, str]:
     return {name: quote(value, safe="") for name, value in chosen.items() if value}
 
 
-@door(Door.TEAM)
-@require_POST
+@door(Door.TEAM, POST)
 def nominate(request: HttpRequest, visit: Visit) -> HttpResponse:
     """Say which of the team's submissions is the final one of its phase."""
     from isocenter.server.submitting import intake
@@ -128,15 +124,14 @@ def _key(text: str) -> UUID:
         raise Http404 from None
 
 
-@door(Door.PERSON)
-@require_POST
+@door(Door.PERSON, POST)
 def cancel(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
-    """Cancel a submission that waits or is being scored."""
+    """Cancel a submission that waits or is being scored. Organisers say why (`reason`); the team need not."""
     from isocenter.server.submitting import intake
 
     one = get_object_or_404(visit.submissions(), pk=key)
     try:
-        intake.cancel(visit, one)
+        intake.cancel(visit, one, reason=request.POST.get("reason", ""))
     except intake.Refused as refused:
         messages.error(request, str(refused))
     else:

@@ -10,22 +10,20 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
 
 from isocenter.editions import Phase, check_answers
 from isocenter.server import people
 from isocenter.server.editions import code_of
 from isocenter.server.models import Upload
-from isocenter.server.policy import Door, Visit, door
-from isocenter.server.submitting import intake, uploads
+from isocenter.server.policy import FORM, Door, Visit, door
+from isocenter.server.submitting import intake, limits, uploads
 from isocenter.server.submitting.expected import example, expected
 from isocenter.server.work.in_force import reference_of
 
 _MOST_CASES = 200
 
 
-@door(Door.PERSON)
-@require_http_methods(["GET", "HEAD", "POST"])
+@door(Door.PERSON, FORM)
 def submit(request: HttpRequest, visit: Visit, phase: str) -> HttpResponse:
     """The page, and what is sent from it. A file stays if only the form is to be corrected."""
     found = visit.phase(phase)
@@ -42,6 +40,7 @@ def submit(request: HttpRequest, visit: Visit, phase: str) -> HttpResponse:
         "gaps": request.POST.get("gaps", "") == "yes",
     }
     try:
+        limits.count(limits.HANDED_IN, request, visit.user)
         if sent := request.FILES.get("file"):
             given["upload"] = uploads.of_form(
                 request.user, sent, challenge=visit.challenge, phase=phase, purpose=Upload.Purpose.SUBMISSION
@@ -64,9 +63,10 @@ def submit(request: HttpRequest, visit: Visit, phase: str) -> HttpResponse:
             given["upload"] = None
         context = _context(request, visit, found, given) | {"refused": refused}
         return render(request, "isocenter/submissions/submit.html", context, status=422)
-    except uploads.UploadRefused as error:
+    except (uploads.UploadRefused, limits.TooMany) as error:
         context = _context(request, visit, found, given) | {"refused": intake.Refused([str(error)])}
-        return render(request, "isocenter/submissions/submit.html", context, status=error.status)
+        status = error.status if isinstance(error, uploads.UploadRefused) else 429
+        return render(request, "isocenter/submissions/submit.html", context, status=status)
     messages.success(request, f"Submission no. {made.number} to {found.title} is handed in, and waits to be scored.")
     return redirect("submission", visit.challenge.slug, made.pk)
 
@@ -133,9 +133,9 @@ def _context(request: HttpRequest, visit: Visit, phase: Phase, given: dict[str, 
 
 def _command(visit: Visit, phase: Phase, address: str) -> str:
     """What hands in the same from the command line."""
-    asked = [f' --declaration "{question.name}=…"' for question in visit.edition.declarations if question.required]
-    where = f"--site {address} --challenge {visit.challenge.slug} --phase {phase.name}"
-    return f"isocenter submit submission.zip {where}{''.join(asked)}"
+    asked = [f'--declaration "{question.name}=…"' for question in visit.edition.declarations if question.required]
+    where = [f"--site {address}", f"--challenge {visit.challenge.slug} --phase {phase.name}"]
+    return " \\\n  ".join(["isocenter submit submission.zip", *where, *asked])
 
 
 def _form(visit: Visit, given: dict[str, Any]) -> people.QuestionsForm:
