@@ -77,7 +77,6 @@ def uses(settings, port: int) -> None:
 
     for name, value in environment.mail(f"smtp://127.0.0.1:{port}", mailers=hasattr(settings, "MAILERS")).items():
         setattr(settings, name, value)
-    settings.EMAIL_TIMEOUT = 5
 
 
 @pytest.fixture

@@ -51,6 +51,11 @@ def test_a_mail_is_plain_text_that_says_where_to_look(world, settings) -> None:
     )
 
 
+def test_a_subject_names_the_challenge_once(world) -> None:
+    said = "Tumours of the neck is published."
+    assert notices.composed(world.people["alice"], said, url="", challenge=world.challenge).subject == said
+
+
 def test_a_subject_cannot_smuggle_a_header(world, sent) -> None:
     text = "Hello\r\nBcc: everybody@example.org"
     [made] = sent(lambda: notices.notify([world.people["alice"]], text, mail=True))

@@ -88,7 +88,8 @@ def composed(user: User, text: str, *, url: str, challenge: Challenge | None, bo
         parts.append(f"{settings.URL}{url}" if settings.URL else f"On the site: {url}")
     parts.append(f"--\n{about}\nYou get this mail because you have an account on this site.")
     wrapped = "\n\n".join(part if part.startswith("--") or part == body.strip() else _wrapped(part) for part in parts)
-    return EmailMessage(subject=shortened(f"[{about}] {line}"), body=wrapped + "\n", to=[user.email])
+    subject = line if about in line else f"[{about}] {line}"
+    return EmailMessage(subject=shortened(subject), body=wrapped + "\n", to=[user.email])
 
 
 def shortened(text: str) -> str:
