@@ -18,6 +18,7 @@ from isocenter.phantoms._prostate_findings import near
 WHOLE = (slice(0, 120), slice(0, 120), slice(0, 20))
 NUMBERS = range(1, 151)
 TOUCHING = np.ones((3, 3, 3))
+IMAGES = ("t2w", "adc", "hbv", "dce")
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +35,10 @@ def test_all_volumes_are_on_one_grid_and_have_their_types():
     exam = prostate_exam(2)
     assert exam.grid.shape == (120, 120, 20)
     assert exam.grid.spacing == (0.5, 0.5, 3.0)
-    assert [v.array.dtype for v in (exam.t2w, exam.adc)] == [np.float32] * 2
+    images = [getattr(exam, name) for name in IMAGES]
+    assert [v.array.dtype for v in images] == [np.float32] * 4
     assert [v.array.dtype for v in (exam.lesions, exam.mimics)] == [np.uint8] * 2
-    assert {v.grid for v in (exam.t2w, exam.adc, exam.lesions, exam.mimics)} == {exam.grid}
+    assert {v.grid for v in (*images, exam.lesions, exam.mimics)} == {exam.grid}
 
 
 def test_the_first_exams_never_change(exams):
@@ -46,9 +48,17 @@ def test_the_first_exams_never_change(exams):
     assert exams[3].facts == {"center": "Alder", "vendor": "B", "isup": "0", "psa": "4.6", "age": "67"}
 
 
+def test_the_first_images_never_change(exams):
+    """Every image has random numbers of its own: a new one would change none of these."""
+    at = {name: float(image.array[60, 60, 10]) for name, image in exams[2].images().items()}
+    assert at == pytest.approx({"t2w": 324.429, "adc": 868.317, "hbv": 226.435, "dce": 447.198}, abs=1e-3)
+    means = {name: float(image.array.mean(dtype=float)) for name, image in exams[1].images().items()}
+    assert means == pytest.approx({"t2w": 387.628, "adc": 1151.565, "hbv": 83.188, "dce": 258.798}, abs=1e-3)
+
+
 def test_the_same_number_and_seed_give_the_same_exam(exams):
     again = prostate_exam(7)
-    for name in ("lesions", "mimics", "t2w", "adc"):
+    for name in ("lesions", "mimics", *IMAGES):
         assert getattr(again, name).array.tobytes() == getattr(exams[7], name).array.tobytes()
     assert (again.grid, again.facts) == (exams[7].grid, exams[7].facts)
     other = prostate_exam(7, seed=1)
@@ -58,9 +68,13 @@ def test_the_same_number_and_seed_give_the_same_exam(exams):
 
 def test_no_image_depends_on_which_was_made_first():
     one, other = prostate_exam(4), prostate_exam(4)
-    pairs = ((one.t2w, one.adc), (other.adc, other.t2w)[::-1])
-    for first, second in zip(*pairs, strict=True):
-        assert np.array_equal(first.array, second.array)
+    first = {name: getattr(one, name) for name in IMAGES}
+    second = {name: getattr(other, name) for name in reversed(IMAGES)}
+    together = one.images()
+    assert tuple(together) == IMAGES
+    for name in IMAGES:
+        assert np.array_equal(first[name].array, second[name].array)
+        assert np.array_equal(first[name].array, together[name].array)
 
 
 def test_about_a_third_of_the_exams_have_one_to_three_significant_lesions(exams):
@@ -121,6 +135,20 @@ def test_the_inside_of_a_shape_is_where_its_depth_is_positive(exams):
             assert np.array_equal(finding.shape.inside(at), finding.shape.depth(at) > 0.0)
 
 
+def test_the_share_of_a_shape_follows_from_its_depth(exams):
+    for exam in list(exams.values())[:6]:
+        for shape in (exam.gland.whole, *(finding.shape for finding in exam.findings)):
+            _, at = near(exam.grid, shape, reach=2.0)
+            expected = (0.5 + shape.depth(at) * float(shape.axes.min()) / 2.0).clip(0.0, 1.0)
+            assert np.array_equal(shape.share(at), expected)
+
+
+def test_the_volume_of_the_gland_is_that_of_its_voxels(exams):
+    for exam in list(exams.values())[:6]:
+        voxels = np.count_nonzero(exam.gland.whole.inside(points(exam)))
+        assert exam.gland_volume == pytest.approx(voxels * exam.grid.voxel_volume / 1000.0, rel=0.01)
+
+
 def test_lesions_are_of_a_size_that_is_seen_and_never_at_the_border(exams):
     sizes = []
     for exam in exams.values():
@@ -151,7 +179,8 @@ def test_the_peripheral_zone_is_bright_and_the_transition_zone_darker(exams):
         assert exam.t2w.array.min() >= 0.0
 
 
-def test_a_conspicuous_lesion_is_darker_than_what_surrounds_it(exams):
+@pytest.mark.parametrize(("image", "sign"), [("adc", -1), ("hbv", 1), ("dce", 1)])
+def test_a_conspicuous_lesion_stands_out_from_what_surrounds_it(exams, image, sign):
     """By more in conspicuous ones: readers and algorithms see what is in the image."""
     contrast, conspicuity = [], []
     for exam in exams.values():
@@ -160,11 +189,27 @@ def test_a_conspicuous_lesion_is_darker_than_what_surrounds_it(exams):
         inside = exam.lesions.array > 0
         shell = ndimage.binary_dilation(inside, structure=np.ones((9, 9, 1))) & ~inside
         shell &= exam.gland.whole.depth(points(exam)) > 0.1
-        contrast.append(1.0 - np.median(exam.adc.array[inside]) / np.median(exam.adc.array[shell]))
+        values = getattr(exam, image).array
+        contrast.append(sign * np.log(np.median(values[inside]) / np.median(values[shell])))
         conspicuity.append(exam.findings[0].conspicuity)
     assert len(contrast) > 8
     assert min(contrast) > 0.0
     assert np.corrcoef(contrast, conspicuity)[0, 1] > 0.6
+
+
+def test_the_high_b_value_image_is_what_the_diffusion_coefficient_leaves_of_the_signal(exams):
+    """S = S0·exp(−b·ADC), b = 1400 s/mm², in lesions as elsewhere in the gland; on the mean, as both are noisy."""
+    checked = 0
+    for exam in list(exams.values())[:10]:
+        left = np.exp(-1400.0 * 1e-6 * exam.adc.array.astype(float))
+        gland = exam.gland.whole.depth(points(exam)) > 0.1
+        for where in (exam.lesions.array > 0, exam.lesions.array == 0):
+            if (where & gland).any():
+                assert exam.hbv.array[where & gland].mean() == pytest.approx(
+                    1000.0 * left[where & gland].mean(), rel=0.03
+                )
+                checked += 1
+    assert checked > 12
 
 
 def test_vendor_b_is_noisier(exams):

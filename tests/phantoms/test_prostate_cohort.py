@@ -17,8 +17,10 @@ from isocenter.phantoms import (
     read_exam,
     write_picai_cohort,
 )
+from isocenter.viewer._images import find_scans
 from isocenter.volumes import read
 
+IMAGES = ("t2w", "adc", "hbv", "dce")
 SINGLE = [team for team in TEAMS_PICAI if team.instances == 1]
 
 
@@ -178,6 +180,39 @@ def test_a_smaller_cohort_is_the_beginning_of_a_larger_one(cohort, tmp_path):
 def test_with_four_cases_nobody_leaves_one_out(tmp_path):
     small = write_picai_cohort(tmp_path, cases=4)
     assert len(listing(small.submissions["Kander"])) == 5
+
+
+def test_scans_are_written_if_asked_for_and_change_nothing_else(cohort, tmp_path):
+    assert cohort.images is None
+    scanned = write_picai_cohort(tmp_path / "scanned", cases=2, scans=True)
+    write_picai_cohort(tmp_path / "plain", cases=2)
+    assert scanned.images == tmp_path / "scanned" / "images"
+    assert listing(scanned.images) == sorted(f"{case}_{name}.mha" for case in scanned.cases for name in IMAGES)
+    plain = listing(tmp_path / "plain")
+    assert plain == [name for name in listing(tmp_path / "scanned") if not name.startswith("images/")]
+    for name in plain:
+        assert (tmp_path / "plain" / name).read_bytes() == (tmp_path / "scanned" / name).read_bytes()
+
+
+def test_scans_hold_the_images_rounded_and_the_viewer_finds_them_in_the_order_of_reading(tmp_path):
+    scanned = write_picai_cohort(tmp_path, cases=1, seed=3, scans=True)
+    (scans,) = find_scans(scanned.images, scanned.cases).values()
+    assert [scan.name for scan in scans] == ["T2W", "ADC", "HBV", "DCE"]
+    exam = prostate_exam(1, seed=3)
+    for name, half_step in zip(IMAGES, (5, 10, 2, 4), strict=True):
+        stored, made = read(scanned.images / f"PCA001_{name}.mha"), getattr(exam, name)
+        assert stored.array.dtype == np.int16
+        assert stored.grid.same_as(exam.grid)
+        assert abs(stored.array - made.array).max() <= half_step
+    assert sum(path.stat().st_size for path in scanned.images.iterdir()) < 10**6
+
+
+def test_no_scans_are_written_where_others_lie(tmp_path):
+    (tmp_path / "images").mkdir()
+    (tmp_path / "images" / "old_t2w.mha").write_text("old")
+    with pytest.raises(FileExistsError, match="images is not empty"):
+        write_picai_cohort(tmp_path, cases=1, scans=True)
+    assert listing(tmp_path) == ["images/old_t2w.mha"]
 
 
 def test_another_seed_gives_other_patients(cohort, large):

@@ -22,6 +22,7 @@ from isocenter.cli import (
     _compare,
     _convert,
     _criteria,
+    _deal,
     _demo,
     _describe,
     _dvh,
@@ -108,6 +109,7 @@ app.command("findings")(_findings.findings)
 app.command("reads")(_reads.reads)
 app.command("mrmc")(_mrmc.mrmc)
 app.command("power")(_power.power)
+app.command("deal")(_deal.deal)
 app.command("init")(_edition.init)
 app.command("validate")(_edition.validate)
 app.command("describe")(_describe.describe)

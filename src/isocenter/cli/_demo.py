@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import shutil
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 _MARK = ".isocenter-demo"
 _MADE = (
-    *("reference", "submissions", "scores", "earlier", "observers", "report"),
+    *("reference", "images", "submissions", "scores", "earlier", "observers", "report"),
     *("challenge.toml", "submissions.csv", "cases.csv", "reads.csv", "routine.csv", "run_times.csv"),
     *("participants.csv", "survey.csv"),
 )
@@ -69,7 +70,7 @@ def demo(
         "lung2019": phantoms.write_lung_cohort,
         "openkbp2020": phantoms.write_openkbp_cohort,
         "doserad2026": phantoms.write_doserad_cohort,
-        "picai2022": phantoms.write_picai_cohort,
+        "picai2022": functools.partial(phantoms.write_picai_cohort, scans=True),
     }
     challenges = [isocenter.challenge(name) for name in makers]
     _make_room(folder, [challenge.name for challenge in challenges])

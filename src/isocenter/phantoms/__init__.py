@@ -4,8 +4,8 @@
 expert would draw, `write_cohort` and `write_lung_cohort` a whole challenge on disk. Everything follows from a seed;
 nothing here is, or is like, a real patient's data. `openkbp_patient` and `doserad_patient` make patients with dose,
 `predict_dose` and `predict_beams` what a `DoseTeam` makes of them. `prostate_exam` makes an exam of the prostate,
-`detect` what a `DetectionTeam` finds in it, `read_exam` what a radiologist says of it, and `write_picai_cohort` a
-challenge with both.
+`detect` what a `DetectionTeam` finds in it, `read_exam` what a radiologist says of it, `write_picai_cohort` a
+challenge with both, and `write_reading_study` the exams for readers of a study.
 """
 
 from isocenter.phantoms._cohort import CohortFiles, write_cohort, write_lung_cohort
@@ -27,6 +27,7 @@ from isocenter.phantoms._prostate import ProstateExam, prostate_exam
 from isocenter.phantoms._prostate_cohort import write_picai_cohort
 from isocenter.phantoms._prostate_readers import READERS, ExamReader, Reading, read_exam
 from isocenter.phantoms._prostate_routine import ROUTINE_READERS, write_picai_routine
+from isocenter.phantoms._prostate_study import write_reading_study
 from isocenter.phantoms._prostate_teams import TEAMS_PICAI, Detection, DetectionTeam, detect, soft_map
 from isocenter.phantoms._teams import TEAMS, Team, segment
 
@@ -82,4 +83,5 @@ __all__ = [
     "write_openkbp_validation",
     "write_picai_cohort",
     "write_picai_routine",
+    "write_reading_study",
 ]

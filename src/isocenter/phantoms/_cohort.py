@@ -44,6 +44,8 @@ class CohortFiles:
         A table of the jobs of every team, where a challenge ranks by run time.
     reads
         A table of what radiologists read in the cases, where a challenge compares teams with them.
+    images
+        The folder of the scans of the cases, where they were asked for.
     """
 
     reference: Path
@@ -52,6 +54,7 @@ class CohortFiles:
     cases: tuple[str, ...]
     run_times: Path | None = None
     reads: Path | None = None
+    images: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +124,20 @@ def make_room(folder: str | os.PathLike[str], names: Iterable[str], *, cases: in
         raise ValueError(msg)
     folder = Path(folder)
     reference, submissions = folder / "reference", {name: folder / "submissions" / name for name in names}
-    for used in (reference, folder / "submissions"):
+    ask_for_room(reference, folder / "submissions")
+    for new in (reference, *submissions.values()):
+        new.mkdir(parents=True, exist_ok=True)
+    return reference, submissions
+
+
+def ask_for_room(*folders: Path) -> None:
+    """Raise `FileExistsError` if one of some folders is there and not empty."""
+    for used in folders:
         if used.is_dir() and any(used.iterdir()):
             msg = (
                 f"{used} is not empty; a synthetic cohort is written into a new folder, so that nothing old stays in it"
             )
             raise FileExistsError(msg)
-    for new in (reference, *submissions.values()):
-        new.mkdir(parents=True, exist_ok=True)
-    return reference, submissions
 
 
 def _write(

@@ -58,7 +58,11 @@ def coordinates(grid: Grid, box: Box) -> Array:
     """The voxel centres of a box, LPS millimetres, as an array of shape (3, nx, ny, nz)."""
     i, j, k = np.ogrid[box]
     matrix, origin = grid.affine[:3, :3], grid.affine[:3, 3]
-    return np.stack([matrix[a, 0] * i + matrix[a, 1] * j + matrix[a, 2] * k + origin[a] for a in range(3)])
+    points = np.empty((3, i.size, j.size, k.size))
+    for a in range(3):
+        np.add(matrix[a, 0] * i + matrix[a, 1] * j, matrix[a, 2] * k, out=points[a])
+        points[a] += origin[a]
+    return points
 
 
 def bounds(mask: Mask, margin: tuple[int, int, int] = (0, 0, 0)) -> Box:

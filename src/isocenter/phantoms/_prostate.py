@@ -1,4 +1,4 @@
-"""Synthetic exams of the prostate: T2-weighted images, diffusion, and the cancer in them."""
+"""Synthetic exams of the prostate: what MR images show, and the cancer in them."""
 
 from __future__ import annotations
 
@@ -10,50 +10,25 @@ from functools import cached_property
 
 import numpy as np
 
-from isocenter.phantoms._fields import Array, coordinates, middle
-from isocenter.phantoms._prostate_findings import (
-    Finding,
-    Gland,
-    Shape,
-    draw_findings,
-    draw_gland,
-    draw_shape,
-    near,
-    voxels_apart,
-)
+from isocenter.phantoms._prostate_findings import Finding, Gland, draw_findings, draw_gland, voxels_apart
+from isocenter.phantoms._prostate_images import IMAGES, Scene, look_at
 from isocenter.volumes import Grid, Volume
 
 _STREAM = zlib.crc32(
     b"prostate"
 )  # marks the random stream: patient 1 of one kind tells nothing of patient 1 of another
-_ANATOMY, _NODULES, _T2W, _ADC = range(4)
+_ANATOMY = 0  # the images follow
 _SHAPE, _SPACING = (120, 120, 20), (0.5, 0.5, 3.0)
 _CENTERS = {"Alder": 0.25, "Birch": 0.85, "Cedar": 0.5}  # the share of exams on a scanner of vendor A
 _NOISE = {"A": 1.0, "B": 1.5}  # of an image
 _BLUR = {"A": 0.0, "B": 0.3}  # by how much less conspicuous a lesion is
 
 
-@dataclass(frozen=True, slots=True)
-class _Sequence:
-    """What an MR sequence shows: the level of each tissue, the noise, and by how much it fades across the image."""
-
-    stream: int
-    outside: float
-    rectum: float
-    peripheral: float
-    transition: float
-    cancer: float
-    noise: float
-    fading: float
-
-
-_T2W_SEQUENCE = _Sequence(_T2W, 330.0, 60.0, 780.0, 430.0, 230.0, noise=28.0, fading=0.18)
-_ADC_SEQUENCE = _Sequence(_ADC, 1100.0, 250.0, 1650.0, 1250.0, 600.0, noise=80.0, fading=0.0)
-
-
 @dataclass(frozen=True, eq=False)
 class ProstateExam:
-    """A biparametric exam of a synthetic patient, made by `prostate_exam`. All volumes are on one grid.
+    """A multiparametric exam of a synthetic patient, made by `prostate_exam`. All volumes are on one grid.
+
+    `t2w`, `adc` and `hbv` are a biparametric exam; with `dce` it is multiparametric.
 
     Attributes
     ----------
@@ -83,15 +58,40 @@ class ProstateExam:
         """Where the voxels of all volumes lie."""
         return self.lesions.grid
 
+    @property
+    def gland_volume(self) -> float:
+        """Of the prostate, ml: 4/3·π·a·b·c of its half axes in cm."""
+        return 4.0 / 3.0 * math.pi * float(self.gland.whole.axes.prod()) / 1000.0
+
     @cached_property
     def t2w(self) -> Volume:
         """The T2-weighted image, float32: bright peripheral zone, darker transition zone with nodules, lesions dark."""
-        return _image(self, _T2W_SEQUENCE)
+        return IMAGES["t2w"](self._scene())
 
     @cached_property
     def adc(self) -> Volume:
         """The apparent diffusion coefficient, float32, 10⁻⁶ mm²/s: low in lesions."""
-        return _image(self, _ADC_SEQUENCE)
+        return IMAGES["adc"](self._scene())
+
+    @cached_property
+    def hbv(self) -> Volume:
+        """Diffusion with b = 1400 s/mm², float32: lesions bright, S = S0·exp(−b·ADC) with one S0 all over the gland."""
+        return IMAGES["hbv"](self._scene())
+
+    @cached_property
+    def dce(self) -> Volume:
+        """The T1-weighted image soon after contrast, float32: lesions bright, as they enhance early."""
+        return IMAGES["dce"](self._scene())
+
+    def images(self) -> dict[str, Volume]:
+        """The four images by name, made anew and not kept: less work than to ask for one after the other."""
+        scene = self._scene()
+        return {name: make(scene) for name, make in IMAGES.items()}
+
+    def _scene(self) -> Scene:
+        """What all images show."""
+        noise = _NOISE[self.facts["vendor"]]
+        return look_at(self.grid, self.gland, self.findings, stream=self.stream, noise=noise)
 
 
 def prostate_exam(number: int, *, seed: int = 0) -> ProstateExam:
@@ -147,48 +147,3 @@ def _grid(rng: np.random.Generator) -> Grid:
     half = (np.array(_SHAPE) - 1) / 2 * _SPACING
     x, y, z = (target - np.einsum("ij,j->i", direction, half)).round(2).tolist()
     return Grid(_SHAPE, _SPACING, (x, y, z), tuple(direction.ravel().tolist()))
-
-
-def _image(exam: ProstateExam, sequence: _Sequence) -> Volume:
-    """An exam as a sequence shows it."""
-    grid, gland = exam.grid, exam.gland
-    whole = (slice(0, grid.shape[0]), slice(0, grid.shape[1]), slice(0, grid.shape[2]))
-    points = coordinates(grid, whole) - middle(grid)[:, None, None, None]
-    rectum = Shape(np.array([0.0, gland.whole.axes[1] + 12.0, 0.0]), np.array([13.0, 9.0, 60.0]))
-    values = np.full(grid.shape, sequence.outside)
-    for shape, level in (
-        (rectum, sequence.rectum),
-        (gland.whole, sequence.peripheral),
-        (gland.transition, sequence.transition),
-    ):
-        values += _edge(shape, points) * (level - values)
-    _nodules(values, exam, sequence)
-    for finding in exam.findings:
-        strength = (0.3 if finding.mimic else 0.45) + 0.15 * min(max(finding.conspicuity, -1.5), 2.5)
-        _blend(values, exam, finding.shape, level=sequence.cancer, strength=strength)
-    rng = np.random.default_rng([*exam.stream, sequence.stream])
-    slope = sequence.fading * rng.normal(size=3)
-    values *= np.exp((slope[0] * points[0] + slope[1] * points[1] + slope[2] * points[2]) / 30.0)
-    noise = sequence.noise * _NOISE[exam.facts["vendor"]]
-    values += noise * rng.standard_normal(values.shape, np.float32)
-    return Volume(values.clip(0.0).astype(np.float32), grid)
-
-
-def _nodules(values: Array, exam: ProstateExam, sequence: _Sequence) -> None:
-    """Harmless nodules of all shades in the transition zone, in the same places in every sequence."""
-    rng = np.random.default_rng([*exam.stream, _NODULES])
-    for _ in range(int(rng.integers(4, 9))):
-        shape = draw_shape(rng, exam.gland, radius=float(rng.uniform(3.0, 6.0)), central=True)
-        _blend(values, exam, shape, level=sequence.transition * float(rng.uniform(0.75, 1.5)), strength=0.8)
-
-
-def _blend(values: Array, exam: ProstateExam, shape: Shape, *, level: float, strength: float) -> None:
-    """Mix the voxels of a shape with a level, within the gland."""
-    box, points = near(exam.grid, shape, reach=1.5)
-    weight = strength * _edge(shape, points) * _edge(exam.gland.whole, points)
-    values[box] += weight * (level - values[box])
-
-
-def _edge(shape: Shape, points: Array) -> Array:
-    """1 inside a shape and 0 outside, with an edge about 2 mm wide."""
-    return np.asarray((0.5 + shape.depth(points) * float(shape.axes.min()) / 2.0).clip(0.0, 1.0))

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from isocenter.atomic import write_text
-from isocenter.phantoms._cohort import CohortFiles, make_room
+from isocenter.phantoms._cohort import CohortFiles, ask_for_room, make_room
 from isocenter.phantoms._prostate import ProstateExam, prostate_exam
 from isocenter.phantoms._prostate_readers import READERS, Reading, read_exam
+from isocenter.phantoms._prostate_study import write_scans
 from isocenter.phantoms._prostate_teams import TEAMS_PICAI, DetectionTeam, detect
 from isocenter.volumes import write
 
@@ -22,7 +23,12 @@ _FACTS = ("center", "vendor", "isup", "psa", "age")
 
 
 def write_picai_cohort(
-    folder: str | os.PathLike[str], *, cases: int = 40, seed: int = 0, progress: _Progress | None = None
+    folder: str | os.PathLike[str],
+    *,
+    cases: int = 40,
+    seed: int = 0,
+    scans: bool = False,
+    progress: _Progress | None = None,
 ) -> CohortFiles:
     """Write synthetic exams of the prostate as PI-CAI would hold them, and what each of `TEAMS_PICAI` detects.
 
@@ -35,6 +41,7 @@ def write_picai_cohort(
           submissions/Limmat/likelihoods.json            {"PCA001": 0.31, …}; "max" for one team
           submissions/Ticino/instance-1/PCA001.nii.gz …  a team with five instances, each with its likelihoods
           reads.csv                                      reader,modality,case,score,x,y,z,pirads
+          images/PCA001_t2w.mha, _adc, _hbv, _dce …      if scans are asked for
 
     One team leaves out a case, the fifth. In `reads.csv` a reading has a row per mark, or one without a mark. All
     `READERS` read every case if there are fewer than 20. Otherwise it is a split plot: cases with and without cancer,
@@ -43,10 +50,13 @@ def write_picai_cohort(
     Parameters
     ----------
     folder
-        Made if need be. Its folders `reference` and `submissions` must be new or empty, and `reads.csv` not there yet.
+        Made if need be. Its folders `reference` and `submissions`, and `images` if it is to be written, must be new or
+        empty, and `reads.csv` not there yet.
     cases
         How many patients. A larger number adds files and lines and changes none, except that from 20 on a case is no
         longer read by all.
+    scans
+        Whether to write the scans of every exam, too: 0.9 MB each exam. Nothing else depends on it.
     progress
         Called with the name of each case once its files are written.
     """
@@ -54,6 +64,9 @@ def write_picai_cohort(
     if reads.exists():
         msg = f"{reads} is already there; a synthetic cohort is written into a new folder, so that nothing old is lost"
         raise FileExistsError(msg)
+    images = Path(folder, "images") if scans else None
+    if images is not None:
+        ask_for_room(images)
     reference, submissions = make_room(folder, [team.name for team in TEAMS_PICAI], cases=cases)
     entries = [entry for team in TEAMS_PICAI for entry in _entries(team, submissions[team.name])]
     facts: dict[str, Mapping[str, str]] = {}
@@ -61,6 +74,8 @@ def write_picai_cohort(
     for number in range(1, cases + 1):
         name, exam = f"PCA{number:03d}", prostate_exam(number, seed=seed)
         write(exam.lesions, reference / f"{name}.nii.gz")
+        if images is not None:
+            write_scans(exam, images, prefix=f"{name}_")
         for entry in entries:
             entry.add(exam, name, number=number, seed=seed)
         facts[name] = exam.facts
@@ -72,7 +87,7 @@ def write_picai_cohort(
     _write_table(reference / "cases.csv", ["case", "weight", *_FACTS], _case_rows(facts))
     _write_table(reads, ["reader", "modality", "case", "score", "x", "y", "z", "pirads"], _read_rows(facts, readings))
     roles = {team.name: team.role for team in TEAMS_PICAI}
-    return CohortFiles(reference, submissions, roles, tuple(facts), reads=reads)
+    return CohortFiles(reference, submissions, roles, tuple(facts), reads=reads, images=images)
 
 
 @dataclass(frozen=True, slots=True)

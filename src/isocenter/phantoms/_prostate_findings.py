@@ -53,11 +53,20 @@ class Shape:
 
     def inside(self, points: Array) -> Mask:
         """Where `depth` is above 0; the ripple is computed only where it decides."""
+        return np.asarray(self._depth_near(0.0, points) > 0.0)
+
+    def share(self, points: Array) -> Array:
+        """1 inside and 0 outside, with an edge about 2 mm wide."""
+        per_depth = float(self.axes.min()) / 2.0
+        return np.asarray((0.5 + self._depth_near(0.5 / per_depth, points) * per_depth).clip(0.0, 1.0))
+
+    def _depth_near(self, margin: float, points: Array) -> Array:
+        """`depth` where it is within `margin` of 0; elsewhere only on the right side of that: no ripple is computed."""
         depth = self._smooth_depth(points)
         if self.surface is not None:
-            close = abs(depth) < _REACH - 1.0
+            close = abs(depth) < margin + _REACH - 1.0
             depth[close] += _ROUGH * self.surface(points[:, close])
-        return np.asarray(depth > 0.0)
+        return depth
 
     def _smooth_depth(self, points: Array) -> Array:
         squared = np.zeros(points.shape[1:])

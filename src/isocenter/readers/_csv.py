@@ -14,6 +14,27 @@ from isocenter.submissions import Problem
 _MOST_BYTES = 32 << 20
 
 
+def csv_lines(path: Path) -> list[tuple[int, list[str]]]:
+    """The lines that are not empty, the header among them, with their numbers; blanks are stripped.
+
+    Raises
+    ------
+    ReadsError
+        If the file is too large, no text in UTF-8, no CSV, or empty.
+    """
+    if (size := path.stat().st_size) > _MOST_BYTES:
+        raise _refusal(path, f"has {size:,} bytes; such a table has no more than {_MOST_BYTES:,}")
+    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
+    try:
+        lines = [(reader.line_num, [value.strip() for value in values]) for values in reader]
+    except csv.Error as error:
+        raise _refusal(path, f"is not CSV: {error}", line=reader.line_num) from None
+    lines = [(line, values) for line, values in lines if any(values)]
+    if not lines:
+        raise _refusal(path, "is empty")
+    return lines
+
+
 def csv_rows(
     path: Path, *, required: Sequence[str], columns: Sequence[str], together: Sequence[str]
 ) -> tuple[list[str], list[tuple[int, list[str]]]]:
@@ -28,16 +49,7 @@ def csv_rows(
     together
         Those of which there are either all or none.
     """
-    if (size := path.stat().st_size) > _MOST_BYTES:
-        raise _refusal(path, f"has {size:,} bytes; a table of reads has no more than {_MOST_BYTES:,}")
-    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
-    try:
-        lines = [(reader.line_num, [value.strip() for value in values]) for values in reader]
-    except csv.Error as error:
-        raise _refusal(path, f"is not CSV: {error}", line=reader.line_num) from None
-    lines = [(line, values) for line, values in lines if any(values)]
-    if not lines:
-        raise _refusal(path, "is empty")
+    lines = csv_lines(path)
     line, header = lines[0]
     if problems := _of_header(header, required, columns, together):
         raise ReadsError(path.name, [Problem("refused", text, file=f"{path.name}:{line}") for text in problems])

@@ -21,17 +21,21 @@ _FURTHEST_MM = 1e6
 
 
 class ReadsError(ValueError):
-    """Reads that cannot be used; `problems` has everything that is wrong with them."""
+    """Reads, or a table of cases or readers, that cannot be used.
 
-    def __init__(self, what: str, problems: Sequence[Problem]) -> None:
+    `problems` has everything that is wrong with them, `done` what was not done with them.
+    """
+
+    def __init__(self, what: str, problems: Sequence[Problem], done: str = "scored") -> None:
         self.what = what
         self.problems = tuple(problems)
+        self.done = done
         more = len(self.problems) - _SHOWN
         rest = f"\n  … and {more} more" if more > 0 else ""
-        super().__init__(f"{what} cannot be used; nothing was scored:\n{report(self.problems[:_SHOWN])}{rest}")
+        super().__init__(f"{what} cannot be used; nothing was {done}:\n{report(self.problems[:_SHOWN])}{rest}")
 
-    def __reduce__(self) -> tuple[type[ReadsError], tuple[str, tuple[Problem, ...]]]:
-        return type(self), (self.what, self.problems)
+    def __reduce__(self) -> tuple[type[ReadsError], tuple[str, tuple[Problem, ...], str]]:
+        return type(self), (self.what, self.problems, self.done)
 
 
 @dataclass(frozen=True, slots=True)

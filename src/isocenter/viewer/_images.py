@@ -17,7 +17,10 @@ from isocenter.submissions import is_junk, list_files
 from isocenter.volumes import File, Grid, Volume, read, resample, suffix_of
 from isocenter.volumes.sparse import SHAPE, read_sparse
 
-MODALITIES = ("ct", "cbct", "pt", "pet", "suv", "mr", "mri", "t1", "t1w", "t2", "t2w", "adc", "hbv", "dwi", "flair")
+MODALITIES = (
+    *("ct", "cbct", "pt", "pet", "suv"),
+    *("mr", "mri", "t1", "t1w", "t2", "t2w", "adc", "hbv", "dwi", "dce", "flair"),
+)
 _MOST = 6  # of one case
 _SPARSE = "ct.csv"  # the scan of an OpenKBP patient: a list of voxels
 

@@ -17,6 +17,7 @@ from isocenter.stats.mrmc._analyse import analyse
 from isocenter.stats.mrmc._check import BootstrapCheck, CheckedError, bootstrap_check
 from isocenter.stats.mrmc._curves import Curve, average_curves, reader_curves
 from isocenter.stats.mrmc._files import read_csv, read_imrmc
+from isocenter.stats.mrmc._imrmc import imrmc_text, write_imrmc
 from isocenter.stats.mrmc._reads import ReadsError
 from isocenter.stats.mrmc._result import Analysis, Modality, Pair, Pairs, Reader
 from isocenter.stats.mrmc._rockette import Overall
@@ -41,9 +42,11 @@ __all__ = [
     "average_curves",
     "bootstrap_check",
     "designs",
+    "imrmc_text",
     "power",
     "power_grid",
     "read_csv",
     "read_imrmc",
     "reader_curves",
+    "write_imrmc",
 ]
