@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,18 @@ def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "cache"
     monkeypatch.setenv("ISOCENTER_CACHE", str(folder))
     return folder
+
+
+@pytest.fixture(autouse=True)
+def fresh_editions() -> Iterator[None]:
+    """Keys of versions are used again by the next test of the site, in whichever folder it is."""
+    yield
+    if (editions := sys.modules.get("isocenter.server.editions")) is not None:
+        from django.core.cache import cache
+
+        cache.clear()
+        editions.edition_of.cache_clear()
+        editions.code_of.cache_clear()
 
 
 @pytest.fixture(scope="session")

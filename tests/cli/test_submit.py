@@ -15,7 +15,7 @@ import pytest
 from django.core.cache import cache
 from django.core.wsgi import get_wsgi_application
 from django.db import connections
-from tests.server.conftest import CASES, World, at, data, fresh_caches, world, zipped  # noqa: F401
+from tests.server.conftest import CASES, World, at, data, world, zipped  # noqa: F401
 from tests.server.test_intake import on_disk  # noqa: F401
 from typer.testing import CliRunner, Result
 from waitress import create_server

@@ -11,7 +11,7 @@ import json
 import shutil
 import threading
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -149,12 +149,8 @@ def material(request: pytest.FixtureRequest, data: Path, tmp_path_factory: pytes
 
 
 @pytest.fixture
-def challenge(material: Material, db: object, settings: Any, tmp_path: Path) -> Iterator[Challenge]:
+def challenge(material: Material, db: object, settings: Any, tmp_path: Path) -> Challenge:
     """The challenge as organisers bring it to the site: open, published, with its reference."""
-    from django.core.cache import cache
-
-    from isocenter.server.editions import code_of, edition_of
-
     settings.DATA = tmp_path / "site"
     settings.DATA.mkdir()
     now = clock.now().replace(microsecond=0)
@@ -168,10 +164,7 @@ def challenge(material: Material, db: object, settings: Any, tmp_path: Path) -> 
     assert reference.cases == material.cases
     brought.published = True
     brought.save()
-    yield brought
-    cache.clear()
-    edition_of.cache_clear()
-    code_of.cache_clear()
+    return brought
 
 
 def founded(challenge: Challenge, name: str) -> User:

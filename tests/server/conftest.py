@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import secrets
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -254,19 +254,6 @@ def world(db: object, data: Path, at: Clock, tmp_path: Path) -> World:
             cases=list(CASES),
         )
     return made
-
-
-@pytest.fixture(autouse=True)
-def fresh_caches() -> Iterator[None]:
-    """Keys of versions are used again by the next test."""
-    from django.core.cache import cache
-
-    from isocenter.server.editions import code_of, edition_of
-
-    yield
-    cache.clear()
-    edition_of.cache_clear()
-    code_of.cache_clear()
 
 
 def snapshot(world: World, phase: str, board: Any) -> Snapshot:

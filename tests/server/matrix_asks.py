@@ -19,10 +19,25 @@ from typing import Any
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from matrix_world import CSRF, LATER, LICENCE, STATES, VIEWERS, Answer, Browser, Matrix, toml, tree, watched, writes_of
+from reading_world import READING
 
-from conftest import CASES
-from isocenter.server.models import AdminLink, Challenge, Registration, Snapshot, Submission, Token, User
+from conftest import CASES, GRID
+from isocenter.server.models import (
+    AdminLink,
+    Challenge,
+    Reader,
+    ReaderKey,
+    Registration,
+    Snapshot,
+    Study,
+    StudyCase,
+    Submission,
+    Token,
+    User,
+    Version,
+)
 from isocenter.server.pages.challenge.data import licence_hash
+from isocenter.server.reading import own, turns
 from isocenter.server.telling.known import key_of
 
 
@@ -126,6 +141,66 @@ def _keyed(rows: str) -> Arguments:
     return found
 
 
+def _released(world: Matrix, words: list[str], _: str) -> dict[str, Any]:
+    """A release, whose files are masks; with another word a layer of a case, or a file in it."""
+    last = words[-1] if len(words) > 1 else ""
+    return {"key": world.releases[words[0]].key, "layer": last, "query": f"?file={last}" if "." in last else ""}
+
+
+def _study(world: Matrix, words: list[str], _: str) -> dict[str, Any]:
+    """A reader study that nobody was dealt a case of yet, or that is "dealt" or "closed"; or none at all."""
+    if words[0] == "none":
+        return {}
+    text = toml() if "[reading]" in toml() else toml() + READING
+    # A key of its own, as editions are kept by the keys of their versions.
+    Version.objects.create(pk=10**6, challenge=world.challenge, number=99, toml=text, made=world.at.now)
+    Challenge.objects.filter(pk=world.challenge.pk).update(version=10**6)
+    moment = None if words[0] == "begun" else world.at.now
+    Study.objects.filter(challenge=world.challenge).delete()
+    closed = moment if words[0] == "closed" else None
+    study = Study.objects.create(challenge=world.challenge, drawn=moment, seed=1, closed=closed)
+    images = {scan: {} for scan in ("t2w", "adc", "dce")}
+    for number, name in enumerate(("PCA1", "PCA2", "TRY1")):
+        block = None if moment is None or number == 2 else number
+        study.cases.create(name=name, practice=number == 2, facts={"age": "60"}, images=images, block=block)
+    for number, name in enumerate(("R-2222", "R-3333")):
+        block = None if moment is None else number
+        study.readers.create(pseudonym=name, answers={"expert": True}, block=block)
+    ReaderKey.objects.create(reader=study.readers.get(pseudonym="R-2222"), study=study, user=world.people["bob"])
+    return {}
+
+
+def _read(world: Matrix, words: list[str], viewer: str) -> dict[str, Any]:
+    """A reader study; once "dealt", the reader has joined, and reads a case. The last word is a scan."""
+    _study(world, words, viewer)
+    if words[0] != "dealt":
+        return {}
+    grid = {"shape": GRID.shape, "spacing": GRID.spacing, "origin": GRID.origin, "direction": GRID.direction}
+    Study.objects.update(folder="references/neck/1")
+    StudyCase.objects.update(
+        images=dict.fromkeys(("t2w", "adc", "dce"), {"file": f"{CASES[0]}.nii.gz"} | grid), block=None
+    )
+    reader = Reader.objects.get(pseudonym="R-3333")
+    Reader.objects.update(guide_version="1")
+    ReaderKey.objects.create(reader=reader, study=reader.study, user=world.people["reader"])
+    reader.assignments.create(case=StudyCase.objects.get(name="TRY1"), practice=True, position=1)
+    return {"name": words[-1], "query": f"?turn={own.seal(_turn())}" if len(words) > 1 else ""}
+
+
+def _turn() -> turns.Turn:
+    """What the reader reads while the study is open."""
+    found = turns.turn_of(Reader.objects.get(pseudonym="R-3333"), STATES["announced"])
+    assert isinstance(found, turns.Turn), found
+    return found
+
+
+def _a_read(*_: object) -> dict[str, Any]:
+    """What the page of the case sends that the reader reads."""
+    turn = _turn()
+    turns.begin(turn)
+    return {"turn": own.seal(turn), "revision": 0, "seconds": 3, "marks": "[]", "score": 12}
+
+
 def _compared(world: Matrix, words: list[str], _: str) -> dict[str, Any]:
     if not words:
         return {}
@@ -156,6 +231,7 @@ _ARGUMENTS: dict[str, Arguments] = {
     "page": lambda _, words, __: {"name": words[0]},
     "version": lambda w, words, __: {"key": "1" if words[0] == "number" else key_of(w.challenge, "version", 1)},
     "download": _keyed("releases"),
+    **dict.fromkeys(("inside", "training_case", "training_sight", "training_volume"), _released),
     "accept_licence": _keyed("releases"),
     "api-1:release": _keyed("releases"),
     "news_item": _keyed("news"),
@@ -172,6 +248,11 @@ _ARGUMENTS: dict[str, Arguments] = {
         ("organise_questions", "organise_question_add", "organise_question"),
         lambda _, words, __: {"form": words[0], "name": "method"},
     ),
+    **dict.fromkeys(
+        ("organise_reading", *(f"organise_reading_{one}" for one in ("cases", "draw", "close", "key", "export"))),
+        _study,
+    ),
+    **dict.fromkeys(("reading", *(f"reading_{one}" for one in ("guide", "withdraw", "case", "draft", "scan"))), _read),
     "organise_release_edit": lambda w, *_: {"key": w.releases["public"].key},
     "organise_team": lambda w, *_: {"key": w.teams["Rigi"].key},
     "organise_document": lambda w, *_: {"key": w.accesses["Rigi"].key},
@@ -233,6 +314,13 @@ def _bundle(**files: str | bytes) -> SimpleUploadedFile:
 def _masks(world: Matrix) -> SimpleUploadedFile:
     folder = world.data / "references" / "neck" / "1"
     return _bundle(**{path.name: path.read_bytes() for path in sorted(folder.iterdir())})
+
+
+def _study_cases(world: Matrix) -> SimpleUploadedFile:
+    """Cases of a reader study with their scans, which are masks here."""
+    mask = (world.data / "references" / "neck" / "1" / f"{CASES[0]}.nii.gz").read_bytes()
+    scans = {f"{case}/{scan}.nii.gz": mask for case in ("A", "B", "C") for scan in ("t2w", "adc", "dce")}
+    return _bundle(**{"cases.csv": "case,practice,age\nA,no,60\nB,no,70\nC,yes,50\n"}, **scans)
 
 
 def _first_admin(*_: object) -> dict[str, Any]:
@@ -374,6 +462,12 @@ _BODIES: dict[tuple[str, str], Arguments] = {
     ("organise_release", ""): lambda *_: {"title": "More", "file": SimpleUploadedFile("more.zip", b"more")},
     ("organise_release_edit", "edit"): lambda *_: _REASON | {"title": "Other", "licence": LICENCE},
     ("organise_release_edit", "withdraw"): lambda *_: _REASON | {"withdraw": "1"},
+    ("organise_reading_cases", ""): lambda w, *_: _REASON | {"file": _study_cases(w)},
+    **{(f"organise_reading_{one}", ""): lambda *_: _REASON for one in ("draw", "close", "key")},
+    ("reading", ""): lambda *_: {"expert": "yes"},
+    ("reading_guide", ""): lambda *_: {"version": "1"},
+    ("reading_withdraw", ""): lambda *_: {"confirm": "yes"},
+    **dict.fromkeys((("reading_case", ""), ("reading_draft", "")), _a_read),
     ("organise_participants", ""): lambda w, *_: {
         "registration": w.challenge.registrations.get(user=w.people["waiting"]).pk,
         "action": "accept",

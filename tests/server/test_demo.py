@@ -35,6 +35,11 @@ def test_every_challenge_stands_where_it_should(name):
     moved = {new.opens - old.opens for new, old in zip(after.phases, before.phases, strict=True)}
     assert len(moved) == 1
     assert moved.pop().seconds == 0
+    assert (after.reading is None) == (name != "picai2022")
+    if after.reading is not None:
+        study = after.reading
+        assert (NOW - study.opens) / (study.closes - study.opens) == pytest.approx(0.6, abs=0.01)
+        assert study.closes - study.opens == before.reading.closes - before.reading.opens
     assert editions.parse(editions.render(after), name=name) == after
 
 
@@ -68,7 +73,7 @@ def test_the_demo_ends_in_a_site_with_five_challenges_ready_to_click(tmp_path: P
             printed = "".join(said)
             site = re.search(r"The site is at (http://127\.0\.0\.1:\d+)/", printed)[1]
             password = re.search(r"Sign in with the password (\S+) as", printed)[1]
-            anybody, guest, organiser = Browser(site), Browser(site), Browser(site)
+            anybody, guest, organiser, reader = (Browser(site) for _ in range(4))
             guest.sign_in("participant@demo.example", password)
             organiser.sign_in("organiser@demo.example", password)
             first = anybody.get("/")
@@ -84,6 +89,14 @@ def test_the_demo_ends_in_a_site_with_five_challenges_ready_to_click(tmp_path: P
             hidden = anybody.get("/c/hecktor2020/boards/test/dice/")
             assert "Aare" not in hidden
             assert "Thun" in anybody.get("/c/openkbp2020/boards/validation/dose/")
+            # Of five readers each is elsewhere in six cases of two stages; the sixth has not joined.
+            reader.sign_in("reader@demo.example", password)
+            assert "Are you an expert" in reader.get("/c/picai2022/reading/")
+            study = organiser.get("/c/picai2022/organise/reading/")
+            assert "32 of 60" in study
+            assert "6 named, 5 joined" in study
+            assert sorted(re.findall(r">(\d) of 6</td>", study)) == ["0", "2", "3", "4", "6"]
+            assert "decisions are as they were written" in organiser.get("/c/picai2022/organise/decisions/")
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(60)

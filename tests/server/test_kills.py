@@ -30,7 +30,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 from places import PATIENCE, Place, place_in
-from test_serve import Site, group, wait_for
+from test_serve import Site, group, running, wait_for
 
 from conftest import CASES, GRID, mask
 from isocenter.cli import _submit_site
@@ -154,6 +154,24 @@ def found() -> dict[str, Any]:
         "decided": dict(Counter(Decision.objects.values_list("actor", flat=True))),
         "audit": audit.verify(decisions.entries(challenge)),
     }
+
+
+def claimed() -> str:
+    """A piece of work in the hands of the worker that is there, for an hour; gives its key."""
+    from isocenter.server.models import Challenge, Worker
+    from isocenter.server.work import making, queue
+
+    making.refresh(Challenge.objects.get(), "validation")
+    run = queue.claim(Worker.objects.get(stopped=None).name, ["default"], timedelta(hours=1))
+    return str(run.pk)
+
+
+def fate(key: str) -> list[Any]:
+    """What became of a piece of work, and how many workers of the queue are thought to be alive."""
+    from isocenter.server.models import Run, Worker
+
+    run = Run.objects.get(pk=key)
+    return [run.state, run.attempt, Worker.objects.filter(stopped=None).count()]
 
 
 @pytest.fixture
@@ -405,3 +423,17 @@ def test_of_200_submissions_none_is_lost_and_none_is_scored_twice_whatever_is_ki
         quota = client(served.address, token).get("/challenges/neck/phases/validation/quota")
         assert (team, quota["used"], quota["left"], quota["given_back"]) == (team, EACH, 1, 0)
     assert "Traceback" not in served.said, served.said
+
+
+def test_what_a_killed_worker_had_is_done_by_the_next_without_waiting_for_its_lease(place, made):
+    with running(place.data, "--workers", "1", "--lease", "3600", **place.env) as site:
+        staff = client(site.address, made["staff"])
+        wait_for(lambda: site.workers_are_there(1))
+        workers = site.workers()
+        for pid in workers:
+            os.kill(pid, signal.SIGSTOP)  # it takes nothing by itself
+        key = place.do(claimed)
+        assert staff.get("/workers")["running"] == 1
+        kill(workers)
+        wait_for(lambda: staff.get("/workers")["running"] == staff.get("/workers")["queued"] == 0)
+        assert place.do(fate, key) == ["done", 2, 1]

@@ -67,7 +67,7 @@ class Machine(RuleBasedStateMachine):
     def claim(self, worker):
         waiting = Run.objects.filter(state="queued").order_by("-priority", "queued", "pk")
         best = max((run.priority for run in waiting if not self._blocked(run)), default=None)
-        run = claim(worker)
+        run = claim(f"machine {worker}")
         if run is None:
             assert best is None
             return multiple()
@@ -104,6 +104,14 @@ class Machine(RuleBasedStateMachine):
     @rule()
     def sweep(self):
         queue.sweep()
+
+    @rule(worker=st.sampled_from("xyz"))
+    def bury(self, worker):
+        running = Run.objects.filter(state="running")
+        held = running.filter(worker=f"machine {worker}").count()
+        others = set(running.exclude(worker=f"machine {worker}").values_list("pk", "lease"))
+        assert queue.bury(worker) == held
+        assert set(running.values_list("pk", "lease")) == others
 
     @rule(which=st.integers(0, 10))
     def cancel(self, which):

@@ -256,7 +256,8 @@ def test_workers_that_end_at_once_are_started_ever_more_slowly(monkeypatch):
     said: list[str] = []
     clock = [0.0]
     monkeypatch.setattr(crew.time, "monotonic", lambda: clock[0])
-    hands = crew.Crew(1, [sys.executable, "-c", "raise SystemExit(3)"], said.append)
+    marks: list[str] = []
+    hands = crew.Crew(1, [sys.executable, "-c", "raise SystemExit(3)"], said.append, marks.append)
     hands._ending.set()
     hands._watch.join()
     hands._ending.clear()
@@ -271,6 +272,8 @@ def test_workers_that_end_at_once_are_started_ever_more_slowly(monkeypatch):
     assert [line.split("starts in ")[1] for line in said if "code 3" in line] == [
         *("1 s.", "2 s.", "4 s.", "8 s.", "16 s.", "32 s.", "60 s.", "60 s.")
     ]
+    hands.stop()
+    assert len(marks) == len(set(marks)) == 9, "every worker that died is told once, by a mark of its own"
 
 
 @pytest.mark.slow

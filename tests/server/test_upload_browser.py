@@ -103,7 +103,7 @@ def test_a_file_goes_in_pieces_and_then_the_form(browser, file, pieces):
 def test_a_failure_costs_one_piece(browser, file, pieces):
     pieces.failures = 1
     choose(browser, file)
-    browser.wait("document.querySelector('[role=status]')?.textContent.includes('trying again in 1 s')")
+    browser.wait("document.querySelector('[role=status]')?.textContent.includes('tries again in 1 s')")
     arrived(browser, file)
     assert pieces.offsets == [0, 8, 16]
 
@@ -111,7 +111,7 @@ def test_a_failure_costs_one_piece(browser, file, pieces):
 def test_after_a_reload_the_same_file_goes_on_where_it_was(browser, file, pieces, live_server):
     pieces.failures = 10**9
     choose(browser, file)
-    browser.wait("document.querySelector('[role=status]')?.textContent.includes('trying again')")
+    browser.wait("document.querySelector('[role=status]')?.textContent.includes('tries again')")
     pieces.failures = 0
     browser.open(
         f"{live_server.url}{PAGE}?anew", until="location.search === '?anew' && document.readyState === 'complete'"
@@ -130,13 +130,27 @@ def press(browser: Any, text: str) -> None:
     browser.js(f"{button}.click()")
 
 
-def test_an_upload_is_paused_and_continued(browser, file, pieces):
+def says(browser: Any, words: str) -> None:
+    """The page comes to say so, and still does when what was on its way has been given up."""
+    said = "document.querySelector('[role=status]')?.textContent"
+    browser.wait(f"{said}?.startsWith('{words}')")
+    browser.js("new Promise((done) => setTimeout(done, 200))")
+    assert browser.js(said).startswith(words)
+
+
+def test_an_upload_is_paused_and_waits_for_the_network_and_says_so(browser, file, pieces):
+    line = {"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
     pieces.go_on.clear()
     choose(browser, file)
+    says(browser, "Sending rigi.zip")
     press(browser, "Pause")
-    browser.wait("document.querySelector('[role=status]')?.textContent.startsWith('Paused at')")
-    pieces.go_on.set()
+    says(browser, "Paused at 0.0 of")
     press(browser, "Continue")
+    says(browser, "Sending rigi.zip")
+    browser.call("Network.emulateNetworkConditions", offline=True, **line)
+    says(browser, "Waiting for the network, tries again in ")
+    browser.call("Network.emulateNetworkConditions", offline=False, **line)
+    pieces.go_on.set()
     arrived(browser, file)
 
 

@@ -6,10 +6,10 @@
 An edition says when teams may submit and how often, who sees the board, what happens to missing outputs and ties, and
 what there is to win; `awards` says who wins it. Five more tables hold what a description of the challenge says and no
 code knows, and five the forms: what people and teams are asked (`check_answers`, `void_reasons`), with a voluntary part
-that is told in numbers only (`sealed`, `tally`). `admitted` and `quota_left` say who may submit and how often, `sight`
-and `show_board` who sees what; `audit` keeps what was decided. The rules are pure: no clock, no database, no images. A
-file that is wrong gives an `EditionError` with all its problems, each with its line, what was found and what may be
-written instead.
+that is told in numbers only (`sealed`, `tally`); three more hold a reader study. `admitted` and `quota_left` say who
+may submit and how often, `sight` and `show_board` who sees what; `audit` keeps what was decided. The rules are pure: no
+clock, no database, no images. A file that is wrong gives an `EditionError` with all its problems, each with its line,
+what was found and what may be written instead.
 
 >>> from isocenter import editions
 >>> edition = editions.load("hecktor2020/challenge.toml")                           # doctest: +SKIP
@@ -31,6 +31,7 @@ from isocenter.editions._pooling import LEAST, Pooled, PooledRows, pool, pool_ro
 from isocenter.editions._problems import EditionError, EditionProblem
 from isocenter.editions._questions import DECLINED, EquityQuestion, Question, Terms
 from isocenter.editions._quota import Attempt, QuotaLeft, quota_left
+from isocenter.editions._reading import Reading, Stage
 from isocenter.editions._render import render
 from isocenter.editions._shown import alias, show_board
 from isocenter.editions._sight import Sight, Viewer, sight
@@ -65,7 +66,9 @@ __all__ = [
     "Prize",
     "Question",
     "QuotaLeft",
+    "Reading",
     "Sight",
+    "Stage",
     "Summary",
     "Tally",
     "TeamStanding",

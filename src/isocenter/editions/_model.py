@@ -7,7 +7,8 @@
              ├─ payout    so much for every step beyond a score
              ├─ boards    rankings by rules of the edition's own
              ├─ summary, organisation, mission, datasets, assessment: the description, as far as no code knows it
-             └─ registration, equity, survey, declarations, terms: what people and teams are asked, and agree to
+             ├─ registration, equity, survey, declarations, terms: what people and teams are asked, and agree to
+             └─ reading, stages, readers: what radiologists read, in which order, and what they are asked
 
 Every field has a description of one sentence, which becomes its comment in a generated file.
 """
@@ -25,6 +26,7 @@ from isocenter.editions._board_rule import BoardRule
 from isocenter.editions._description import Assessment, Datasets, Mission, Organisation, Summary
 from isocenter.editions._phase import Phase
 from isocenter.editions._questions import EquityQuestion, Question, Terms
+from isocenter.editions._reading import Reading, Stage
 from isocenter.editions._table import Table
 from isocenter.editions._values import (
     Allowed,
@@ -38,6 +40,8 @@ from isocenter.editions._values import (
     TextOrNone,
     TiesPolicy,
     Url,
+    plain,
+    show,
 )
 from isocenter.editions._winnings import Bonus, Payout, Prize
 
@@ -172,6 +176,28 @@ class Edition(Table):
     terms: Annotated[Terms | None, Allowed("its settings under the heading [terms]")] = Field(
         default=None, description="What has to be accepted before a submission counts."
     )
+    reading: Annotated[Reading | None, Allowed("its settings under the heading [reading]")] = Field(
+        default=None,
+        description="From here on, a reader study: radiologists read the same cases, to be compared with teams.",
+    )
+    stages: Annotated[
+        tuple[Stage, ...],
+        Field(strict=False),
+        Allowed("stages, each under its own heading [[stages]] in double brackets"),
+    ] = Field(
+        default=(),
+        validate_default=True,
+        description="The stages in which every case of the reader study is read, one after the other.",
+    )
+    readers: Annotated[
+        tuple[Question, ...],
+        Field(strict=False),
+        Allowed("questions, each under its own heading [[readers]] in double brackets"),
+    ] = Field(
+        default=(),
+        validate_default=True,
+        description="What everybody is asked who joins the reader study, with settings as under [[registration]].",
+    )
 
     @field_validator("phases")
     @classmethod
@@ -187,11 +213,39 @@ class Edition(Table):
             above.add(phase.name)
         return phases
 
-    @field_validator("registration", "equity", "survey", "declarations")
+    @field_validator("registration", "equity", "survey", "declarations", "readers")
     @classmethod
     def _asked_once(cls, questions: tuple[Question | EquityQuestion, ...]) -> tuple[Question | EquityQuestion, ...]:
         if again := repeated(question.name for question in questions):
             raise PydanticCustomError("repeated", "two questions have the same name", {"indices": again})
+        return questions
+
+    @field_validator("stages")
+    @classmethod
+    def _of_a_study(cls, stages: tuple[Stage, ...], info: ValidationInfo) -> tuple[Stage, ...]:
+        if again := repeated(stage.name for stage in stages):
+            raise PydanticCustomError("repeated", "two stages have the same name", {"indices": again})
+        if "reading" not in info.data:
+            return stages
+        if info.data["reading"] is None and stages:
+            raise plain("stages belong to a reader study; write its settings under the heading [reading]")
+        if info.data["reading"] is not None and not stages:
+            raise plain("a reader study has no stage; write one or more, each under its own heading [[stages]]")
+        if stages and stages[0].copies:
+            raise plain("the first stage copies from the one before it, but there is none; remove copies there")
+        return stages
+
+    @field_validator("readers")
+    @classmethod
+    def _balanced_by(cls, questions: tuple[Question, ...], info: ValidationInfo) -> tuple[Question, ...]:
+        reading = info.data.get("reading")
+        asked = {question.name for question in questions if question.offered}
+        unknown = [] if reading is None else [show(name) for name in reading.readers_by if name not in asked]
+        if unknown:
+            raise plain(
+                f"readers_by has {', '.join(unknown)}, which no question under [[readers]] with choices is called; "
+                "add the question, or take the name out"
+            )
         return questions
 
     @field_validator("boards")

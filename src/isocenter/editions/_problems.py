@@ -26,7 +26,8 @@ _APART = {
     "prizes": ("place", "prize"),
     "bonuses": ("title", "bonus"),
     "boards": ("name", "board"),
-    **dict.fromkeys(("registration", "equity", "survey", "declarations"), ("name", "question")),
+    "stages": ("name", "stage"),
+    **dict.fromkeys(("registration", "equity", "survey", "declarations", "readers"), ("name", "question")),
 }
 
 

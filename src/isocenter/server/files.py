@@ -7,6 +7,7 @@ uploads/ID             files on their way
 submissions/ID.zip     what teams handed in
 references/SLUG/…      what they are measured against
 releases/SLUG/…        data to download
+studies/SLUG/…         cases of a reader study
 artefacts/ID/          reports and archives
 static/                styles and scripts, collected at every start
 """

@@ -57,6 +57,7 @@ class Door(StrEnum):
     PERSON = "signed in, and knows of the challenge"
     REGISTERED = "accepted in the challenge"
     TEAM = "member of a team"
+    READER = "reader"
     ORGANISER = "organiser"
     STAFF = "staff"
 
@@ -97,6 +98,11 @@ class Visit:
     def organises(self) -> bool:
         """Whether they may do what organisers do."""
         return self.is_staff or Role.Kind.ORGANISER in self.roles
+
+    @property
+    def reads(self) -> bool:
+        """Whether they are named as a reader; who organises is none, whatever else they are."""
+        return Role.Kind.READER in self.roles and not self.organises
 
     @cached_property
     def registration(self) -> Registration | None:
@@ -324,6 +330,10 @@ def refuse(visit: Visit, which: Door) -> str:
             return "Sign in first."
         case Door.ORGANISER if not visit.organises:
             return "This page is for the organisers of the challenge."
+        case Door.READER if visit.organises:
+            return "Organisers know the cases, so they do not read. Look at the page as a reader sees it instead."
+        case Door.READER if not visit.reads:
+            return "This page is for the readers of the study, whom the organisers name."
         case Door.REGISTERED | Door.TEAM if visit.organises:
             return ""
         case Door.REGISTERED | Door.TEAM if not visit.accepted:

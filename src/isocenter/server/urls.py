@@ -4,7 +4,7 @@ from django.urls import include, path
 
 from isocenter.server import api
 from isocenter.server.hosting import fetching
-from isocenter.server.pages import boards, challenge, community, front, organise, people, staff, submissions
+from isocenter.server.pages import boards, challenge, community, front, organise, people, reading, staff, submissions
 from isocenter.server.submitting import tus
 
 urlpatterns = [
@@ -15,6 +15,7 @@ urlpatterns = [
     path("", include(submissions)),
     path("", include(boards)),
     path("", include(community)),
+    path("", include(reading)),
     path("", include(organise)),
     path("staff/", include(staff)),
     path("", include(tus)),

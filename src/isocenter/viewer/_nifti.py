@@ -66,11 +66,12 @@ def turned(array: NDArray[Any], turn: Turn) -> NDArray[Any]:
     return array.transpose(turn.order)[backwards]
 
 
-def nifti(array: NDArray[Any], grid: Grid) -> bytes:
+def nifti(array: NDArray[Any], grid: Grid, *, window: tuple[float, float] = (0.0, 0.0)) -> bytes:
     """A compressed NIfTI-1 file of an array on a grid, its axes turned to right, front and head.
 
     Booleans become 0 and 1, whole numbers 16 bits where they fit, everything else single precision. What is no number
     becomes the lowest that there is, and what is too large for single precision or infinite the nearest that there is.
+    `window` says which value shall be shown black and which white; where both are the same, the file says nothing.
     """
     turn = turn_of(grid)
     values = turned(_stored(array), turn)
@@ -89,10 +90,12 @@ def nifti(array: NDArray[Any], grid: Grid) -> bytes:
     struct.pack_into("<8f", header, 76, 1.0, *spacing, 0.0, 0.0, 0.0, 0.0)
     struct.pack_into("<3f", header, 108, 352.0, 1.0, 0.0)
     header[123] = 2  # millimetres
+    struct.pack_into("<2f", header, 124, window[1], window[0])
     struct.pack_into("<2h", header, 252, 0, 1)  # the place of the voxels is in the three rows that follow
     struct.pack_into("<12f", header, 280, *rows.ravel())
     header[344:348] = b"n+1\0"
-    return bytes(gzip_ng.compress(bytes(header) + values.tobytes(order="F"), compresslevel=1))
+    # Without the moment of writing: the same volume gives the same bytes, which do not tell when it was opened first.
+    return bytes(gzip_ng.compress(bytes(header) + values.tobytes(order="F"), compresslevel=1, mtime=0))
 
 
 def _stored(array: NDArray[Any]) -> NDArray[Any]:

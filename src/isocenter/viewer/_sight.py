@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -36,7 +36,8 @@ class Sight:
     ----------
     kind
         "masks": two masks, shown as outlines. "dose": two doses and their difference, with structures as outlines.
-        Where the reference is not to be seen, the mask or the dose of the output alone; see `output_sight`.
+        Where one of them is not there, or not to be seen, the mask or the dose of the other alone; see `output_sight`
+        and `label_sight`. Scans without either are "masks" without a mask.
     grid
         On which all layers lie.
     oriented
@@ -58,16 +59,26 @@ class Sight:
 
     @property
     def compared(self) -> bool:
-        """Whether the reference is there to compare with."""
-        return any(layer.role == "reference" for layer in self.layers)
+        """Whether there are a reference and an output, to compare one with the other."""
+        return {"reference", "output"} <= {layer.role for layer in self.layers}
+
+    @property
+    def alone(self) -> Literal["reference", "output", ""]:
+        """Which of reference and output is there without the other; "" for both, and for neither."""
+        roles = {layer.role for layer in self.layers}
+        if self.compared:
+            return ""
+        return "output" if "output" in roles else "reference" if "reference" in roles else ""
 
     @property
     def modes(self) -> tuple[tuple[str, str], ...]:
         """In which ways it can be shown: what pages call each, and what people do; "" stands for the submission."""
+        if not self.compared and not self.alone:
+            return ()
         if self.kind == "masks":
             return (("outlines", "outlines"), ("filled", "filled"), ("difference", "difference"))[: 2 + self.compared]
         both = (("reference", "reference"), ("output", ""), ("difference", "difference"))
-        return both if self.compared else both[1:2]
+        return both if self.compared else tuple(mode for mode in both if mode[0] == self.alone)
 
     def nifti(self, key: str) -> bytes | None:
         """A layer as a file; None if there is none of this name."""
@@ -81,6 +92,7 @@ class Sight:
             "kind": self.kind,
             "oriented": self.oriented,
             "compared": self.compared,
+            "alone": self.alone,
             "layers": [
                 {"key": layer.key, "name": layer.name, "role": layer.role, **_window(layer)} for layer in self.layers
             ],
@@ -106,7 +118,8 @@ class Sight:
         k = self.strip.worst
         arrays = {layer.role: layer.array[:, :, k] for layer in self.layers if layer.role != "structure"}
         if not self.compared:
-            weight = arrays["output"] ** 2 if self.kind == "dose" else arrays["output"]
+            only = arrays[self.alone] if self.alone else np.zeros(self.grid.shape[:2], np.bool_)
+            weight = only**2 if self.kind == "dose" else only
         elif self.kind == "dose":
             weight = abs(arrays["difference"]) ** 2
         else:
@@ -140,7 +153,7 @@ def mask_sight(
     truth = reference.array != 0
     found = np.zeros_like(truth) if output is None else output.array != 0
     layers = [
-        *_images(images),
+        *image_layers(images),
         Layer("reference", "Reference", "reference", truth),
         Layer("output", team, "output", found),
     ]
@@ -152,22 +165,18 @@ def dose_sight(picture: DosePicture, *, images: Sequence[tuple[str, Volume]] = (
 
     Arrays that do not say where the patient lies are shown with their first slice uppermost, as OpenKBP's are stored.
     """
-    grid = _upright(picture.reference.grid, oriented=picture.oriented)
+    grid = upright(picture.reference.grid, oriented=picture.oriented)
     reference, output = (np.asarray(dose.array, np.float32) for dose in (picture.reference, picture.output))
     difference = output - reference
     top = max(float(reference.max()), float(output.max()))
     seen = abs(difference)[(reference > LEAST_SHARE * top) | (output > LEAST_SHARE * top)]
     limit = float(np.percentile(seen, 97)) if seen.size else 0.0
     layers = [
-        *_images(images),
+        *image_layers(images),
         Layer("reference", "Reference", "reference", reference),
         Layer("output", team, "output", output),
         Layer("difference", "Difference", "difference", difference),
-        *(
-            Layer(f"structure-{number}", name, "structure", mask)
-            for number, (name, mask) in enumerate(picture.structures.items())
-            if mask.any()
-        ),
+        *structure_layers(picture.structures),
     ]
     return Sight(
         "dose",
@@ -175,7 +184,7 @@ def dose_sight(picture: DosePicture, *, images: Sequence[tuple[str, Volume]] = (
         tuple(layers),
         dose_strip(reference, output),
         oriented=picture.oriented,
-        ceiling=(_round_up(top), _round_up(limit)),
+        ceiling=(round_up(top), round_up(limit)),
     )
 
 
@@ -188,7 +197,7 @@ def output_sight(
     oriented: bool = True,
 ) -> Sight:
     """What was handed in, alone, for who may not see the reference: no layer, number or place in it tells of that."""
-    layers = _images(images)
+    layers = image_layers(images)
     if kind == "masks":
         found = output.array != 0
         layers.append(Layer("output", team, "output", found))
@@ -197,20 +206,31 @@ def output_sight(
     layers.append(Layer("output", team, "output", dose))
     return Sight(
         "dose",
-        _upright(output.grid, oriented=oriented),
+        upright(output.grid, oriented=oriented),
         tuple(layers),
         mean_dose_strip(dose),
         oriented=oriented,
-        ceiling=(_round_up(float(dose.max())), _round_up(0.0)),
+        ceiling=(round_up(float(dose.max())), round_up(0.0)),
     )
 
 
-def _upright(grid: Grid, *, oriented: bool) -> Grid:
+def upright(grid: Grid, *, oriented: bool) -> Grid:
+    """The grid, or with its first slice uppermost if it does not say where the patient lies."""
     return grid if oriented else replace(grid, direction=(1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, -1.0))
 
 
-def _images(images: Sequence[tuple[str, Volume]]) -> list[Layer]:
+def image_layers(images: Sequence[tuple[str, Volume]]) -> list[Layer]:
+    """A layer for every scan."""
     return [Layer(f"image-{number}", name, "image", volume.array) for number, (name, volume) in enumerate(images)]
+
+
+def structure_layers(structures: Mapping[str, NDArray[np.bool_]]) -> list[Layer]:
+    """A layer for every structure that has a voxel."""
+    return [
+        Layer(f"structure-{number}", name, "structure", mask)
+        for number, (name, mask) in enumerate(structures.items())
+        if mask.any()
+    ]
 
 
 def _window(layer: Layer) -> dict[str, Any]:
@@ -232,7 +252,7 @@ def _numbers(array: NDArray[Any]) -> NDArray[np.float64]:
     return np.zeros(1)
 
 
-def _round_up(value: float) -> float:
+def round_up(value: float) -> float:
     """The next of 1, 2, 3, 5, 8 times a power of ten; 1 for nothing."""
     if value <= 0:
         return 1.0

@@ -53,10 +53,10 @@ def output_still(sight: Sight, *, case: str, team: str) -> Figure:
 
 
 def dose_still(sight: Sight, *, case: str, team: str) -> Figure:
-    """The dose of the output alone in the slice that has most, in bands of one colour."""
+    """The dose of the output or of the reference alone in the slice that has most, in bands of one colour."""
     assert sight.ceiling is not None
     k, (top, _) = sight.strip.worst, sight.ceiling
-    dose = next(layer.array for layer in sight.layers if layer.role == "output")[:, :, k]
+    dose = next(layer.array for layer in sight.layers if layer.role == sight.alone)[:, :, k]
     edges = [top * number / len(_BANDS) for number in range(len(_BANDS))]
     box = _box(dose > LEAST_SHARE * top, sight.grid.spacing[:2])
     dose, (sx, sy) = dose[box], sight.grid.spacing[:2]

@@ -23,6 +23,7 @@ from typing import Any
 
 from isocenter.challenges.picai2022._arrange import arrange, arrange_maps, arrange_reference
 from isocenter.challenges.picai2022._output import Answer, AnswerFolder
+from isocenter.challenges.picai2022._reading import READING
 from isocenter.challenges.picai2022._truth import Truth, prepare
 from isocenter.detections import CASE_METRICS, LESION_METRICS, Finding, findings
 from isocenter.evaluation import Challenge, LesionPicture, Score
@@ -82,6 +83,7 @@ challenge = Challenge(
     },
     participation=Participation(counts="chosen", organisers="unranked"),
     edition={
+        **READING,
         "phases": [
             _phase(
                 "tuning",

@@ -6,6 +6,7 @@
     submissions.csv, scores/      all score tables in force; former/ has those before
     boards/PHASE/BOARD/           board.json, receipt.json, history.jsonl
     decisions.jsonl               what was decided and why, as a chain of hashes
+    reads.csv                     what readers said, under pseudonyms, once their study is closed
     people.json                   who took part, in numbers that single out nobody
     software.json                 the versions that made the boards
     reference/, submissions/      if the organisers want them in it

@@ -6,6 +6,7 @@
       scores/PHASE/ID.parquet
       cases.csv           facts about the cases of the phase
       survey.csv          what teams said of their methods
+      reads.csv           what readers said, under their pseudonyms, once their study is closed
       participants.csv    what people said of themselves; never in what leaves the site
       run_times.csv       of the phase, and run_times-PHASE.csv of others
       reference/, images/, submissions/ID.zip    links to the files, where pictures are wanted
@@ -21,10 +22,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from isocenter.editions import Phase, Question, render
+from isocenter.editions import Phase, render
 from isocenter.server import files
 from isocenter.server.boards.names_told import Names, public_visit
 from isocenter.server.models import Challenge, Evaluation, Membership, Registration, Submission, SurveyAnswers, Team
+from isocenter.server.people.closed_answers import closed, in_cells
+from isocenter.server.reading import export
 from isocenter.server.telling.known import limited
 from isocenter.server.work.in_force import reference_of, standard_of
 from isocenter.server.work.voiding import voids
@@ -33,8 +36,6 @@ Tell = Callable[[int, int], None]
 """Progress: how many of how many tables are written."""
 
 _ROLES = {Team.Kind.TEAM: "team", Team.Kind.ORGANISER: "organiser", Team.Kind.BENCHMARK: "benchmark"}
-# Kinds of answers that are not in own words, where a name or an address could stand.
-_CLOSED = ("choice", "several", "yes-no", "country", "number")
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,7 @@ def write_folder(
     if facts:
         _write_cases(challenge, phase, home)
     _write_survey(challenge, phase, home, names)
+    _write_reads(challenge, home)
     if people:
         _write_participants(challenge, phase, home, names)
     _link_run_times(challenge, phase, phases, home)
@@ -211,17 +213,23 @@ def _write_cases(challenge: Challenge, phase: str, home: Path) -> None:
 
 def _write_survey(challenge: Challenge, phase: str, home: Path, names: Names) -> None:
     """The answers of teams that are not in own words: those may name people."""
-    questions = [question for question in challenge.edition.survey if question.kind in _CLOSED]
+    questions = closed(challenge.edition.survey)
     answers = (
         SurveyAnswers.objects.filter(team__challenge=challenge).select_related("team").order_by("team__name", "pk")
     )
     if questions and answers:
-        rows = [{"team": names.of(phase, one.team), **_texts(questions, one.answers)} for one in answers]
+        rows = [{"team": names.of(phase, one.team), **in_cells(questions, one.answers)} for one in answers]
         _write_rows(home / "survey.csv", ["team", *(question.name for question in questions)], rows)
 
 
+def _write_reads(challenge: Challenge, home: Path) -> None:
+    """What readers said of cases, where their study is closed: a report of PI-CAI compares them with teams."""
+    if reads := export.reads_for_report(challenge):
+        (home / "reads.csv").write_text(reads, encoding="utf-8", newline="")
+
+
 def _write_participants(challenge: Challenge, phase: str, home: Path, names: Names) -> None:
-    questions = [question for question in challenge.edition.registration if question.kind in _CLOSED]
+    questions = closed(challenge.edition.registration)
     teams = {
         member.user_id: names.of(phase, member.team)
         for member in Membership.objects.filter(challenge=challenge).select_related("team")
@@ -229,29 +237,9 @@ def _write_participants(challenge: Challenge, phase: str, home: Path, names: Nam
     accepted = Registration.objects.filter(challenge=challenge, state=Registration.State.ACCEPTED).order_by(
         "made", "pk"
     )
-    rows = [{"team": teams.get(one.user_id, ""), **_texts(questions, one.answers)} for one in accepted]
+    rows = [{"team": teams.get(one.user_id, ""), **in_cells(questions, one.answers)} for one in accepted]
     if rows:
         _write_rows(home / "participants.csv", ["team", *(question.name for question in questions)], rows)
-
-
-def _texts(questions: Sequence[Question], answers: Mapping[str, object]) -> dict[str, str]:
-    """Answers as cells; several of them with semicolons between."""
-    found = {}
-    for question in questions:
-        value = answers.get(question.name)
-        if isinstance(value, bool):
-            found[question.name] = "yes" if value else "no"
-        elif isinstance(value, list | tuple):
-            found[question.name] = "; ".join(_closed(question, str(part)) for part in value)
-        elif value is not None:
-            found[question.name] = _closed(question, str(value))
-    return found
-
-
-def _closed(question: Question, answer: str) -> str:
-    """An answer without the own words that complete a choice: "Other: dosimetry" is "Other"."""
-    heads = [choice.rstrip("….").rstrip() for choice in question.choices or () if choice.endswith(("…", "..."))]
-    return next((head for head in heads if answer.startswith(f"{head}: ")), answer)
 
 
 def _link_run_times(challenge: Challenge, phase: str, phases: Sequence[str], home: Path) -> None:

@@ -2,11 +2,15 @@
 
 A worker looks every second whether its parent still lives, so that a server that was killed leaves none behind. Ctrl-C
 reaches the whole process group; workers of a server leave it to the server, which then tells them to stop.
+
+Every worker gets a mark, with which its name ends. When it dies, the crew says which mark that was, so that what it had
+is put back at once and does not wait until its lease is over.
 """
 
 from __future__ import annotations
 
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -18,6 +22,9 @@ from dataclasses import dataclass, field
 PARENT = "ISOCENTER_PARENT"
 """The variable by which a worker knows the process that it belongs to."""
 
+MARK = "ISOCENTER_WORKER_MARK"
+"""The variable by which a worker knows its mark."""
+
 GRACE = 20.0
 """For how many seconds workers may finish what they do, or put it back."""
 
@@ -27,30 +34,39 @@ _LONGEST = 60.0
 
 @dataclass
 class Hand:
-    """A place in the crew: the process that fills it, and how long to wait before the next one does."""
+    """A place in the crew: the process that fills it, its mark, and how long to wait before the next one does."""
 
     number: int
     process: subprocess.Popen[bytes]
+    mark: str
     since: float
     delay: float = 1.0
     again: float | None = field(default=None)
 
 
 class Crew:
-    """So many workers, kept at that number by a thread until they are stopped."""
+    """So many workers, kept at that number by a thread until they are stopped.
 
-    def __init__(self, count: int, command: Sequence[str], say: Callable[[str], None]) -> None:
+    Parameters
+    ----------
+    died
+        Is told the mark of every worker that ended otherwise than in order.
+    """
+
+    def __init__(
+        self, count: int, command: Sequence[str], say: Callable[[str], None], died: Callable[[str], None]
+    ) -> None:
         self._command = list(command)
-        self._say = say
+        self._say, self._died = say, died
         self._ending = threading.Event()
-        self._hands = [Hand(number, self._start(), time.monotonic()) for number in range(1, count + 1)]
+        self._hands = [Hand(number, *self._start(), time.monotonic()) for number in range(1, count + 1)]
         self._watch = threading.Thread(target=self._keep, name="crew", daemon=True)
         self._watch.start()
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(  # noqa: S603 (our own program)
-            self._command, stdin=subprocess.DEVNULL, env=os.environ | {PARENT: str(os.getpid())}
-        )
+    def _start(self) -> tuple[subprocess.Popen[bytes], str]:
+        mark = secrets.token_hex(8)
+        env = os.environ | {PARENT: str(os.getpid()), MARK: mark}
+        return subprocess.Popen(self._command, stdin=subprocess.DEVNULL, env=env), mark  # noqa: S603 (our own program)
 
     def _keep(self) -> None:
         while not self._ending.wait(0.5):
@@ -60,7 +76,7 @@ class Crew:
     def _look_after(self, hand: Hand, now: float) -> None:
         if hand.again is not None:
             if now >= hand.again and not self._ending.is_set():
-                hand.process, hand.since, hand.again = self._start(), now, None
+                (hand.process, hand.mark), hand.since, hand.again = self._start(), now, None
             return
         code = hand.process.poll()
         if code is None:
@@ -69,6 +85,8 @@ class Crew:
             hand.delay = 1.0
         self._say(f"Worker {hand.number} ended ({_how(code)}); another one starts in {hand.delay:.0f} s.")
         hand.again, hand.delay = now + hand.delay, min(_LONGEST, hand.delay * 2)
+        if code:
+            self._died(hand.mark)
 
     def stop(self, grace: float = GRACE) -> None:
         """Ask all to finish or put back what they have, wait for them, and end those that take longer than `grace`."""
@@ -85,6 +103,9 @@ class Crew:
                 self._say("A worker did not end in time and was stopped; its work is done again by another.")
                 process.kill()
                 process.wait()
+        for hand in self._hands:
+            if hand.again is None and hand.process.returncode:
+                self._died(hand.mark)
 
     def kill(self) -> None:
         """End all at once; what they had is done again when its lease is over."""

@@ -3,14 +3,15 @@
 | challenge | where it stands |
 | --- | --- |
 | OpenKBP 2020 | the validation phase is open, its board is live |
-| PI-CAI 2022 | tuning is open, its board is live; the hidden phase is to come |
+| PI-CAI 2022 | tuning is open, its board is live; the hidden phase is to come; its reader study is under way |
 | HECKTOR 2020 | the test phase is open and hidden: nobody but the organisers sees a score |
 | DoseRAD2026 | results are out since three days |
 | lung contest | all three phases are over; the report is published |
 
 Dates of the editions are moved for that, by whole days; nothing else of them is changed, but that the phases of PI-CAI
-have as many cases as there are synthetic patients. What teams hand in goes the way of every submission: through the
-queue, and through the workers' scoring.
+have as many cases as there are synthetic patients, and that its reader study has two practice cases and two blocks, so
+that it is quick to try. What teams hand in goes the way of every submission: through the queue, and through the
+workers' scoring; what readers hand in goes the way of every read.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from isocenter.editions import Edition, Phase, load, render
+from isocenter.editions import Edition, Phase, Reading, load, render
 from isocenter.editions import Question as EditionQuestion
 from isocenter.server import clock
 
@@ -37,6 +38,8 @@ _MOMENTS = ("announced", "opens", "closes", "results")
 _ATTEMPTS = {"Thun": 22, "Zug": 23, "Sempach": 9, "Walen": 7, "Biel": 4}
 """How often the teams of OpenKBP submit to its validation phase."""
 _PATIENTS = 5
+_READ = 0.6
+"""Which share of the time of a reader study has gone by."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,14 @@ class Account(NamedTuple):
     password: str
 
 
+class People(NamedTuple):
+    """Whose password is printed: an organiser, a member of teams, and a reader who has not joined the study yet."""
+
+    organiser: Any
+    guest: Any
+    reader: Any
+
+
 class HandedIn(NamedTuple):
     """An attempt of a team: when, and the folder of its outputs."""
 
@@ -82,13 +93,22 @@ def shifted(edition: Edition, stage: Stage, now: datetime) -> Edition:
     if stage.results_out is not None:
         anchor = phase.results + timedelta(days=stage.results_out)
     by = timedelta(days=(now - anchor).days)
-    return edition.model_copy(update={"phases": tuple(_moved(one, by) for one in edition.phases)})
+    phases = tuple(_moved(one, by) for one in edition.phases)
+    reading = None if edition.reading is None else _under_way(edition.reading, now)
+    return edition.model_copy(update={"phases": phases, "reading": reading})
 
 
 def _moved(phase: Phase, by: timedelta) -> Phase:
     moments = {name: getattr(phase, name) for name in _MOMENTS}
     moved = {name: when + by for name, when in moments.items() if when is not None}
     return phase.model_copy(update={**moved, "cases": None})
+
+
+def _under_way(reading: Reading, now: datetime) -> Reading:
+    """A reader study that is open now, and quick to try."""
+    by = timedelta(days=(now - reading.opens - _READ * (reading.closes - reading.opens)).days)
+    moved = {"opens": reading.opens + by, "closes": reading.closes + by}
+    return reading.model_copy(update={**moved, "practice": 2, "blocks": 2})
 
 
 def build(folder: Path, *, seed: int = 0, move: Move = lambda *_: None) -> list[Account]:
@@ -103,38 +123,39 @@ def build(folder: Path, *, seed: int = 0, move: Move = lambda *_: None) -> list[
     """
     from isocenter.server.models import Notification
 
-    accounts, organiser, guest = _accounts()
-    total = sum(_challenge(name, folder / name, organiser, guest, seed=seed) for name in STAGES)
+    accounts, people = _accounts()
+    total = sum(_challenge(name, folder / name, people, seed=seed) for name in STAGES)
     _work(total, move)
     Notification.objects.update(read=clock.now())  # nobody needs to be told of what they did not do
     return accounts
 
 
-def _accounts() -> tuple[list[Account], Any, Any]:
+def _accounts() -> tuple[list[Account], People]:
     from allauth.account.models import EmailAddress
 
     from isocenter.server.models import User
 
     password = secrets.token_urlsafe(9)
-    found = []
-    for email, name, staff in (
-        ("organiser@demo.example", "Demo organiser", True),
-        ("participant@demo.example", "Demo participant", False),
+    accounts, found = [], []
+    for name, what in (
+        ("organiser", "organises all challenges and runs the site"),
+        ("participant", "is in a team of every challenge"),
+        ("reader", "reads for PI-CAI"),
     ):
-        user = User.objects.create_user(email, password, name=name, is_staff=staff)
+        email = f"{name}@demo.example"
+        user = User.objects.create_user(email, password, name=f"Demo {name}", is_staff=name == "organiser")
         EmailAddress.objects.create(user=user, email=email, verified=True, primary=True)
+        accounts.append(Account(email, what, password))
         found.append(user)
-    accounts = [
-        Account("organiser@demo.example", "organises all challenges and runs the site", password),
-        Account("participant@demo.example", "is in a team of every challenge", password),
-    ]
-    return accounts, found[0], found[1]
+    return accounts, People(*found)
 
 
-def _challenge(name: str, home: Path, organiser: Any, guest: Any, *, seed: int) -> int:
+def _challenge(name: str, home: Path, people: People, *, seed: int) -> int:
     """Import one, with its people and what they handed in; how many submissions wait then."""
+    from isocenter.server.hosting.demo_readers import begin_study
     from isocenter.server.organising import importing
 
+    organiser, guest = people.organiser, people.guest
     edition = shifted(load(home), STAGES[name], clock.now())
     with tempfile.TemporaryDirectory(prefix="isocenter-demo-") as scratch:
         bundle = Path(scratch, "bundle")
@@ -142,6 +163,8 @@ def _challenge(name: str, home: Path, organiser: Any, guest: Any, *, seed: int) 
         (bundle / "challenge.toml").write_text(render(edition), encoding="utf-8")
         (bundle / "pages" / "about.md").write_text(_ABOUT.format(title=edition.title), encoding="utf-8")
         challenge = importing.import_challenge(bundle, user=organiser, slug=name, note="The synthetic edition.")
+        if edition.reading is not None:
+            begin_study(challenge, Path(scratch, "study"), organiser=organiser, newcomer=people.reader, seed=seed)
         images, times = home / "images", home / "run_times.csv"
         extra = {"run_times": times} if name == "doserad2026" and times.exists() else {}
         if images.is_dir():
@@ -152,6 +175,7 @@ def _challenge(name: str, home: Path, organiser: Any, guest: Any, *, seed: int) 
         for one in handed:
             _submit(challenge, one)
         _example(challenge, next(one for one in reversed(handed) if one.team != handed[0].team), Path(scratch))
+        _training(challenge, Path(scratch), seed=seed)
     challenge.published = True
     challenge.save(update_fields=["published"])
     _talk(challenge, organiser, guest)
@@ -299,6 +323,23 @@ def _example(challenge: Any, one: HandedIn, scratch: Path) -> None:
         text="Every file that a submission has, with the names that it must have.",
         licence="Synthetic data, made by isocenter. Do with them what you like.",
     )
+
+
+def _training(challenge: Any, scratch: Path, *, seed: int) -> None:
+    """Two patients to look at, with their reference, where there is something to look at."""
+    from isocenter.server.hosting.demo_training import write_training
+    from isocenter.server.organising import importing
+
+    folder, path = scratch / "training", scratch / "training-cases.zip"
+    if write_training(challenge.slug, folder, seed=seed):
+        zip_folder(folder, path)
+        importing.add_release(
+            challenge,
+            path,
+            title="Two training cases",
+            text="Scans and reference of two patients, as they would be given to train on.",
+            licence="Synthetic data, made by isocenter. Do with them what you like.",
+        )
 
 
 def _talk(challenge: Any, organiser: Any, guest: Any) -> None:

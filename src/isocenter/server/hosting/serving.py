@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -188,7 +188,7 @@ def _run(held: socket.socket, workers: int, lease: float | None, say: Say) -> No
     command = [sys.executable, "-m", "isocenter", "worker", "--data", os.environ["ISOCENTER_DATA"]]
     if lease is not None:
         command += ["--lease", f"{lease:g}"]
-    hands = crew.Crew(workers, command, say)
+    hands = crew.Crew(workers, command, say, _bury)
     told = threading.Event()
 
     def stop(*_: object) -> None:
@@ -208,6 +208,19 @@ def _run(held: socket.socket, workers: int, lease: float | None, say: Say) -> No
         say("Stopping: workers finish what they do, or put it back. Ctrl-C again stops at once.")
         hands.stop()
         say("Stopped.")
+
+
+def _bury(mark: str) -> None:
+    """Put back what a worker had that died; where the database does not answer, that is done when its lease is over."""
+    from django.db import DatabaseError, InterfaceError, connection
+
+    from isocenter.server.work import queue
+
+    with suppress(DatabaseError, InterfaceError):
+        try:
+            queue.bury(mark)
+        finally:
+            connection.close()
 
 
 def _server(held: socket.socket) -> Any:
@@ -256,6 +269,7 @@ def work(data: Path, *, queues: Iterable[str], once: bool, lease: float | None, 
     from isocenter.server.work import working
 
     name = f"{socket.gethostname()} {os.getpid()} {time.strftime('%Y-%m-%dT%H:%M:%SZ', time.gmtime())}"
+    name = f"{name} {os.environ.get(crew.MARK, '')}".rstrip()
     if not once and crew.PARENT not in os.environ:
         say(f"Working the queue as {name}. Ctrl-C ends it.")
     working.work(stop, queues=tuple(queues) or ("default",), name=name, once=once)

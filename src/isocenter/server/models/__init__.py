@@ -10,6 +10,8 @@
                            │
                           Run (the queue)
 
+    Challenge ── Study ── Reader, StudyCase ── Assignment ── CaseRead   (a reader study, under pseudonyms)
+
 Phases are not rows: what a phase is says the version of the challenge in force, and rows name it.
 """
 
@@ -39,6 +41,15 @@ from isocenter.server.models.people import (
     Token,
     User,
 )
+from isocenter.server.models.reading import (
+    Assignment,
+    CaseRead,
+    Reader,
+    ReaderKey,
+    ReadEvent,
+    Study,
+    StudyCase,
+)
 from isocenter.server.models.submissions import Submission, Upload
 from isocenter.server.models.work import Run, Worker
 
@@ -47,6 +58,8 @@ __all__ = [
     "AdminLink",
     "Announcement",
     "Artefact",
+    "Assignment",
+    "CaseRead",
     "CaseResult",
     "Challenge",
     "CodeLink",
@@ -62,6 +75,9 @@ __all__ = [
     "Membership",
     "Notification",
     "Post",
+    "ReadEvent",
+    "Reader",
+    "ReaderKey",
     "Reference",
     "Registration",
     "Release",
@@ -69,6 +85,8 @@ __all__ = [
     "Run",
     "SiteDecision",
     "Snapshot",
+    "Study",
+    "StudyCase",
     "Submission",
     "Subscription",
     "SurveyAnswers",

@@ -19,6 +19,7 @@ class Upload(models.Model):
         SUBMISSION = "submission"
         RELEASE = "release"
         REFERENCE = "reference"
+        READING = "reading"
         CHALLENGE = "challenge"
         DOCUMENT = "document"
 

@@ -20,10 +20,11 @@ from django.urls import reverse
 
 from isocenter.editions import Edition, EditionError, Phase, in_force
 from isocenter.server import clock, decisions
-from isocenter.server.models import Access, Challenge, CodeLink, Registration, Submission, Team, User, Version
+from isocenter.server.models import Access, Challenge, CodeLink, Registration, Study, Submission, Team, User, Version
 from isocenter.server.organising.bundle import TOML, Page
 from isocenter.server.organising.form_changes import form_breaks, form_changes
 from isocenter.server.organising.moments import on_its_clock
+from isocenter.server.organising.study_changes import SUBJECT, study_breaks, study_changes, tell_readers
 
 
 class Refused(ValueError):
@@ -108,6 +109,8 @@ def breaks(challenge: Challenge, old: Edition, new: Edition, *, now: datetime) -
         if challenge.published:  # what nobody knows of yet can be put off
             problems += _takes_back(before, after, now)
     problems += form_breaks(challenge, old, new, now=now)
+    if (study := Study.objects.filter(challenge=challenge).first()) is not None:
+        problems += study_breaks(study, old, new)
     return problems
 
 
@@ -158,6 +161,7 @@ def changes(old: Edition, new: Edition, *, now: datetime) -> list[Change]:
         Change("remove a phase", name, f"{was.title} is no longer planned.", _known(was, now))
         for name, was in before.items()
     ]
+    found += [Change(what, SUBJECT, text, known=False) for what, text in study_changes(old, new)]
     return [*found, *(Change(what, subject, text) for what, subject, text in form_changes(old, new))]
 
 
@@ -271,6 +275,7 @@ def _follow_up(challenge: Challenge, edition: Edition, decided: Sequence[Change]
 
     for name in Submission.objects.filter(challenge=challenge).order_by().values_list("phase", flat=True).distinct():
         making.refresh(challenge, name)
+    tell_readers(challenge, [change.text for change in decided if change.subject == SUBJECT])
     news = [change.text for change in decided if change.known]
     if news and (users := told(challenge)):
         text = f"{edition.title}: {' '.join(news)}"

@@ -14,12 +14,15 @@ from isocenter.server.people import teams
 
 def remember(user: User) -> None:
     """Keep what challenges have to know of somebody whose account is about to be deleted."""
+    from isocenter.server.reading import joining  # which needs organising, which needs people
+
     known: dict[int, dict[str, object]] = {}
     for one in Registration.objects.filter(user=user, state=Registration.State.REFUSED):
         known.setdefault(one.challenge_id, {})["refused"] = True
     for place in Membership.objects.filter(user=user).select_related("team"):
         if teams.has_submitted(place.team):
             known.setdefault(place.challenge_id, {})["team"] = place.team
+    joining.remember(user)
     for challenge, facts in known.items():
         for one_hash in _hashes(challenge, user):
             Departed.objects.update_or_create(challenge_id=challenge, hash=one_hash, defaults=facts)

@@ -1,12 +1,13 @@
 """The queue: rows that workers lease, so that what becomes of a piece of work is where all other truth is.
 
-    enqueue ──▶ queued ── claim ──▶ running ── finish ──▶ done | failed
-                  ▲                  │    └── cancel ──▶ cancelled
-                  └─ release, sweep ─┘
+    enqueue ──▶ queued ──── claim ────▶ running ── finish ──▶ done | failed
+                  ▲                       │  └── cancel ──▶ cancelled
+                  └ release, sweep, bury ─┘
 
 Every claim has a lease of its own, a random number, and every write of a worker names it: who lost the lease, because
 the machine slept or the network was away, finds no row to write to. A lease that is over puts the work back; when its
-attempts are used up, it failed because workers were lost (`worker_lost`), which never costs a team anything.
+attempts are used up, it failed because workers were lost (`worker_lost`), which never costs a team anything. Where it
+is known that a worker died, nobody waits for its lease (`bury`).
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Q
 
 from isocenter.server import clock
-from isocenter.server.models import Challenge, Run, Submission
+from isocenter.server.models import Challenge, Run, Submission, Worker
 
 _ACTIVE = (Submission.State.QUEUED, Submission.State.RUNNING)
 _WAITING_OR_RUNNING = (Run.State.QUEUED, Run.State.RUNNING)
@@ -117,13 +118,26 @@ _CLAIMED = ["state", "attempt", "worker", "lease", "lease_until", "started", "fi
 
 def sweep(queues: Sequence[str] | None = None) -> int:
     """Put back what workers lost, or give it up; how much that was. All queues, unless some are named."""
+    lost = Q(lease_until__lt=clock.now())
+    return _taken_away(lost if queues is None else lost & Q(queue__in=list(queues)))
+
+
+def bury(mark: str) -> int:
+    """Put back what a worker had that is known to be dead, or give it up, before its lease is over; how much that was.
+
+    Parameters
+    ----------
+    mark
+        The word with which its name ends, and that of no other worker.
+    """
+    Worker.objects.filter(name__endswith=f" {mark}", stopped=None).update(stopped=clock.now())
+    return _taken_away(Q(worker__endswith=f" {mark}"))
+
+
+def _taken_away(lost: Q) -> int:
+    """Put back those of the runs under way, or give them up when their attempts are used; how many there were."""
     with transaction.atomic():
-        lost = Run.objects.select_for_update(skip_locked=True).filter(
-            state=Run.State.RUNNING, lease_until__lt=clock.now()
-        )
-        if queues is not None:
-            lost = lost.filter(queue__in=list(queues))
-        found = list(lost)
+        found = list(Run.objects.select_for_update(skip_locked=True).filter(lost, state=Run.State.RUNNING))
         for run in found:
             if run.attempt < run.most_attempts:
                 _put_back(run, reason="worker_lost")

@@ -41,8 +41,9 @@ export class View {
     this.least = LEAST;
     this.sight = sight;
     this.slice = sight.slices.worst;
-    this.compared = sight.compared; // without it there is no reference, only what was handed in
-    this.mode = sight.kind === "masks" ? "outlines" : this.compared ? "difference" : "output";
+    this.compared = sight.compared; // without it there is one of reference and output, or there are scans only
+    this.alone = sight.alone;
+    this.mode = sight.kind === "masks" ? "outlines" : this.compared ? "difference" : this.alone;
     this.masks = {};
     this.images = sight.layers.filter((layer) => layer.role === "image");
     this.image = this.images[0];
@@ -94,7 +95,7 @@ export class View {
 
   /** The scan, or where there is none the reference, or else the output, faintly. */
   async loadImage() {
-    const back = await this.load(this.image?.key ?? (this.compared ? "reference" : "output"));
+    const back = await this.load(this.image?.key ?? (this.compared ? "reference" : this.alone));
     back.colormap = "gray";
     [back.cal_min, back.cal_max] = this.image ? [this.image.low, this.image.high] : this.plain();
     const before = this.nv.volumes[0];
@@ -113,7 +114,7 @@ export class View {
 
   async loadOverlays() {
     if (this.sight.kind === "masks" && !this.compared) {
-      this.masks = { output: await this.mask("output") };
+      if (this.alone) this.masks = { [this.alone]: await this.mask(this.alone) };
       return;
     }
     if (this.sight.kind === "masks") {
@@ -123,7 +124,7 @@ export class View {
     }
     const { dose, difference } = this.sight.ceiling;
     this.overlays = {};
-    for (const key of this.compared ? ["reference", "output", "difference"] : ["output"]) {
+    for (const key of this.compared ? ["reference", "output", "difference"] : [this.alone]) {
       const volume = await this.load(key);
       const signed = key === "difference";
       volume.colormap = signed ? "isocenter-more" : "isocenter-dose";
@@ -144,7 +145,8 @@ export class View {
 
   show(mode) {
     this.mode = mode;
-    document.querySelector(`#modes [value="${mode}"]`).checked = true;
+    const choice = document.querySelector(`#modes [value="${mode}"]`);
+    if (choice) choice.checked = true; // scans alone have nothing to choose
     if (this.overlays) this.wash(this.overlays[mode]);
     this.onChange();
     this.nv.drawScene();
@@ -234,9 +236,9 @@ export class View {
     const found = [];
     if (this.image) found.push(`${this.image.name} ${this.nv.volumes[0].img[at].toFixed(0).replace("-", "−")}`);
     if (!this.compared) {
-      const given = this.overlays?.output.img[at];
-      const inside = this.overlays ? `${given.toFixed(1)} Gy` : this.masks.output.voxels[at] > 0 ? "outlined" : "not outlined";
-      found.push(inside);
+      const given = this.overlays?.[this.alone].img[at];
+      const outlined = this.masks[this.alone]?.voxels[at] > 0 ? "outlined" : "not outlined";
+      if (this.alone) found.push(this.overlays ? `${given.toFixed(1)} Gy` : outlined);
     } else if (this.overlays) {
       const [reference, output] = ["reference", "output"].map((key) => this.overlays[key].img[at]);
       const more = output - reference;
@@ -292,10 +294,9 @@ export class View {
   drawn() {
     const { reference, output, missed, extra, structure } = this.masks;
     if (this.sight.kind === "dose") return structure ? [[structure, "#fff", "line"]] : [];
-    if (!output) return []; // not loaded yet
-    if (this.mode === "difference") return [[missed, REFERENCE, "area"], [extra, OUTPUT, "area"]];
+    const there = ([mask]) => mask; // the others are not loaded yet, or not part of it
+    if (this.mode === "difference") return [[missed, REFERENCE, "area"], [extra, OUTPUT, "area"]].filter(there);
     const fill = this.mode === "filled" ? "filled-" : "";
-    const own = [output, OUTPUT, `${fill}dashes`];
-    return reference ? [[reference, REFERENCE, `${fill}line`], own] : [own];
+    return [[reference, REFERENCE, `${fill}line`], [output, OUTPUT, `${fill}dashes`]].filter(there);
   }
 }

@@ -14,14 +14,14 @@ function drawLegend(view) {
     item.textContent = text;
     key.append(item);
   };
-  const team = viewer.dataset.team;
+  const { team, truth = "reference" } = viewer.dataset;
   if (view.sight.kind === "masks") {
     if (view.mode === "difference") {
       add("missed", "missed: reference only");
       add("extra", `extra: ${team} only`);
     } else {
-      if (view.compared) add("solid", "reference");
-      add("dashed", team);
+      if (view.compared || view.alone === "reference") add("solid", truth);
+      if (view.compared || view.alone === "output") add("dashed", team);
     }
     return;
   }
@@ -30,7 +30,7 @@ function drawLegend(view) {
     const least = (view.least.difference * difference).toPrecision(2);
     add("scale difference", `${team} gives less (−${difference} Gy) or more (+${difference} Gy); from ${least} Gy`);
   } else {
-    const whose = view.mode === "output" ? team : "the reference";
+    const whose = view.mode === "output" ? team : `the ${truth}`;
     add("scale dose", `dose of ${whose}: ${(view.least.dose * dose).toPrecision(2)} … ${dose} Gy`);
   }
   const layer = view.sight.layers.find((item) => item.key === view.structure);

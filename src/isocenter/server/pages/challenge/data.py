@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -26,7 +26,11 @@ from isocenter.server.policy import POST, Door, Visit, door, refuse
 from isocenter.server.submitting.bearer import UnknownCaller, counted_caller
 from isocenter.server.submitting.limits import TooMany
 from isocenter.server.telling.ranges import send
+from isocenter.server.telling.released import training_of
 from isocenter.server.telling.wording import sentence
+
+if TYPE_CHECKING:
+    from isocenter.viewer import Training
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,8 @@ class Offer:
         Whether they have yet to accept the licence as it is worded now.
     again
         Whether they accepted another wording of it.
+    inside
+        What the file holds, for who may have it now.
     """
 
     release: Release
@@ -51,6 +57,7 @@ class Offer:
     to_accept: bool
     again: bool
     command: str
+    inside: Training | None
 
     @property
     def licence_hash(self) -> str:
@@ -163,7 +170,9 @@ def _offer(request: HttpRequest, visit: Visit, release: Release, licence: Accept
     address = request.build_absolute_uri(reverse("download", args=[visit.challenge.slug, release.key]))
     name = shlex.quote(safe_name(release.name))
     command = f'curl --fail -C - -H "Authorization: Bearer $ISOCENTER_TOKEN" -o {name} {shlex.quote(address)}'
-    return Offer(release, tuple(whys), opens, not licence.now, licence.ever and not licence.now, command)
+    theirs = licence.now and not whys and opens is None and not visit.preview
+    inside = training_of(visit, release) if theirs else None
+    return Offer(release, tuple(whys), opens, not licence.now, licence.ever and not licence.now, command, inside)
 
 
 def safe_name(name: str) -> str:
@@ -193,19 +202,8 @@ def _by_token(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpRespon
 @door(Door.REGISTERED)
 def download(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponseBase:
     """A file, or the rest of one; who took it is kept."""
-    release = _found(visit, key)
-    whys, opens = why_not(visit, release)
-    if opens is not None:
-        whys.append(f"These data are released on {opens:%-d %B %Y, %H:%M %Z}.")
-    if not _accepted(visit, [release])[release.pk].now:
-        whys.append("Accept the licence on the page of the data first.")
-    if visit.preview:
-        whys.append("A preview is for looking.")
-    if whys:
-        raise PermissionDenied(" ".join(whys))
+    release = permitted(visit, key)
     path = files.at(release.file)
-    if not path.is_file():
-        raise Http404
     sent = send(request, path, name=safe_name(release.name), sha256=release.sha256)
     if request.method == "GET" and sent.stop > sent.start:
         part = "" if (sent.start, sent.stop) == (0, path.stat().st_size) else f", bytes {sent.start}–{sent.stop - 1}"
@@ -216,6 +214,23 @@ def download(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponseBase:
             size=sent.stop - sent.start,
         )
     return sent.response
+
+
+def permitted(visit: Visit, key: UUID) -> Release:
+    """A release that the visitor may have, licence and all, and whose file is there; else 403 with the reasons."""
+    release = _found(visit, key)
+    whys, opens = why_not(visit, release)
+    if opens is not None:
+        whys.append(f"These data are released on {opens:%-d %B %Y, %H:%M %Z}.")
+    if not _accepted(visit, [release])[release.pk].now:
+        whys.append("Accept the licence on the page of the data first.")
+    if visit.preview:
+        whys.append("A preview is for looking.")
+    if whys:
+        raise PermissionDenied(" ".join(whys))
+    if not files.at(release.file).is_file():
+        raise Http404
+    return release
 
 
 def _found(visit: Visit, key: UUID) -> Release:

@@ -11,15 +11,16 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from isocenter.editions import Edition, missing
+from isocenter.editions import Edition, Reading, missing
 from isocenter.server.boards.board_titles import titles_of
 from isocenter.server.editions import code_of
-from isocenter.server.models import Download, Registration, SurveyAnswers
+from isocenter.server.models import Download, Registration, Study, SurveyAnswers, User
 from isocenter.server.pages.challenge.data import releases_of
 from isocenter.server.pages.challenge.documents import pages_of
 from isocenter.server.pages.community.code import links_of
 from isocenter.server.pages.community.news import news_of
 from isocenter.server.policy import Door, Visit, door
+from isocenter.server.reading import joining, own
 from isocenter.server.telling.known import known_edition
 from isocenter.server.telling.timeline import countdown, timeline
 from isocenter.server.telling.wording import quota_words, sentence
@@ -116,6 +117,10 @@ def steps(visit: Visit) -> list[Step]:
 
 def _steps(visit: Visit) -> Iterator[Step]:
     slug, user, edition = visit.challenge.slug, visit.user, visit.edition
+    if visit.reads and edition.reading is not None:
+        for task in _tasks(visit, edition.reading):
+            yield Step(task.title, task.text, reverse(task.page, args=[slug]), done=task.done)
+        return
     here = reverse("challenge", args=[slug])
     signed_in = user.is_authenticated
     yield Step("Create an account", "Or sign in.", f"{reverse('account_signup')}?next={here}", done=signed_in)
@@ -141,6 +146,15 @@ def _steps(visit: Visit) -> Iterator[Step]:
         done = saved is not None and not missing(edition.survey, saved.answers)
         text = "Without it, submissions to the phase that closes last are void."
         yield Step("Describe your method", text, reverse("survey", args=[slug]), done=done)
+
+
+def _tasks(visit: Visit, reading: Reading) -> Iterator[own.Task]:
+    """What a reader does, who takes no part."""
+    study = Study.objects.filter(challenge=visit.challenge).first()
+    person = visit.user if isinstance(visit.user, User) and not visit.preview else None
+    reader = None if study is None or person is None else joining.reader_of(study, person)
+    so_far = None if reader is None else own.done(reader, reading, len(visit.edition.stages))
+    return own.tasks(reader, reading, so_far)
 
 
 def _register(visit: Visit) -> Step:

@@ -6,6 +6,7 @@ guided        its phases, policies and prizes as forms
 words         its title, terms and questions as forms
 data          what submissions are measured against, and what is downloaded
 people        participants, teams, requests, roles
+reading       the reader study
 submissions   what was handed in, and what is decided on it
 publishing    results, prizes, code, reports
 log           decisions and downloads
@@ -22,6 +23,7 @@ from isocenter.server.pages.organise import (
     log,
     participants,
     publishing,
+    reading,
     setup,
     submissions,
     teams,
@@ -66,6 +68,12 @@ urlpatterns = [
     path(f"{_HERE}submissions/again/", submissions.again, name="organise_again"),
     path(f"{_HERE}submissions/benchmark/", submissions.benchmark, name="organise_benchmark"),
     path(f"{_HERE}submissions/<uuid:pk>/", submissions.submission, name="organise_submission"),
+    path(f"{_HERE}reading/", reading.reading, name="organise_reading"),
+    path(f"{_HERE}reading/cases/", reading.cases, name="organise_reading_cases"),
+    path(f"{_HERE}reading/draw/", reading.draw, name="organise_reading_draw"),
+    path(f"{_HERE}reading/close/", reading.close, name="organise_reading_close"),
+    path(f"{_HERE}reading/key/", reading.key, name="organise_reading_key"),
+    path(f"{_HERE}reading/export/", reading.download, name="organise_reading_export"),
     path(f"{_HERE}publishing/", publishing.publishing, name="organise_publishing"),
     path(f"{_HERE}decisions/", log.decided, name="organise_decisions"),
     path(f"{_HERE}decisions/decisions.csv", log.decided_csv, name="organise_decisions_csv"),

@@ -13,6 +13,7 @@ from isocenter.server.models import Access, Grant, Registration, Run, Submission
 from isocenter.server.organising import readiness
 from isocenter.server.pages.organise.acting import page
 from isocenter.server.policy import Door, Visit, door
+from isocenter.server.reading import overview
 from isocenter.server.work.given_tables import lacking
 from isocenter.server.work.reasons import REASONS
 
@@ -30,6 +31,7 @@ def desk(request: HttpRequest, visit: Visit) -> HttpResponse:
         "desk",
         "desk",
         steps=steps,
+        glance=overview.glance(challenge, visit.now) if visit.edition.reading else None,
         undone=sum(not step.done for step in steps),
         waiting=_waiting(visit),
         benchmarks=lacking(challenge),

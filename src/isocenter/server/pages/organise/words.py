@@ -1,4 +1,4 @@
-"""The words of an edition as forms: title and contact, terms, and the questions of its four forms."""
+"""The words of an edition as forms: title and contact, terms, and the questions of its forms."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 
 from isocenter.editions import EquityQuestion, Question
-from isocenter.server.models import Registration, Submission, SurveyAnswers
+from isocenter.server.models import Reader, Registration, Submission, SurveyAnswers
 from isocenter.server.pages.organise.fields import Noted
 from isocenter.server.pages.organise.guided import shown, weighed
 from isocenter.server.pages.organise.word_fields import KINDS, AboutForm, QuestionForm, TermsForm
@@ -48,6 +48,11 @@ FORMS = {
         "Declarations",
         "What is asked with every submission.",
         "What was handed in before is not asked again, and counts as before.",
+    ),
+    "readers": Asked(
+        "Readers",
+        "What everybody is asked who joins the reader study.",
+        "Who has joined already is not asked again. Once cases are dealt, these questions stay as they are.",
     ),
 }
 
@@ -105,7 +110,7 @@ def questions(request: HttpRequest, visit: Visit, form: str) -> HttpResponse:
         "form": noted,
         "name": form,
         "asked": asked,
-        "forms": FORMS,
+        "forms": {key: one for key, one in FORMS.items() if key != "readers" or form == key or visit.edition.reading},
         "rows": rows,
         "preview": questions_form(now, prefix="preview-"),
     }
@@ -173,6 +178,8 @@ def _answers(visit: Visit, form: str, name: str) -> int | None:
             rows = SurveyAnswers.objects.filter(team__challenge=visit.challenge, answers__has_key=name)
         case "declarations":
             rows = Submission.objects.filter(challenge=visit.challenge, declarations__has_key=name)
+        case "readers":
+            rows = Reader.objects.filter(study__challenge=visit.challenge, answers__has_key=name)
         case _:
             return None
     return int(rows.count())

@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString
 from isocenter.server import clock, files
 from isocenter.server.boards import plots
 from isocenter.server.models import Download, Evaluation, Submission
+from isocenter.server.pages.submissions import times
 from isocenter.server.policy import Door, Visit, door
 from isocenter.server.submitting import measured
 from isocenter.server.submitting.attempts import line
@@ -22,6 +23,7 @@ from isocenter.server.submitting.field import Field, field_of, strip
 from isocenter.server.submitting.measured import Measured
 from isocenter.server.telling.known import history
 from isocenter.server.templatetags.submissions import signed
+from isocenter.server.work.making import REPLICATES, SEED
 
 if TYPE_CHECKING:
     from isocenter.metrics import Metric
@@ -66,9 +68,11 @@ def submission(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
         "evaluation": evaluations[0] if evaluations else None,
         "sight": seen,
         "others": visit.submissions().filter(phase=one.phase, state=Submission.State.SCORED).exclude(pk=one.pk)[:50],
+        **times.context(visit, one, row),
     }
     if evaluations and row.scores:
         context["boards"] = measured.of(visit, one, evaluations[0]).boards()
+        context["draws"] = {"seed": SEED, "count": REPLICATES} if seen.details else None
         if len(evaluations) > 1:
             code = measured.code_for(visit, one)
             context["history"] = [(past, measured.board_scores(past, seen, code)) for past in evaluations]

@@ -16,7 +16,8 @@
 // another address than /uploads/. Without this script the form is sent as it is, with its file: the view takes the file
 // if there is one, else `upload`. A form whose file input is empty is left alone, and keeps the upload that it has.
 //
-// While it sends: <progress>, words that a screen reader says, Pause / Continue and Cancel. What was begun is remembered
+// While it sends: <progress>, words that a screen reader says (sending, paused, waiting for the network), Pause /
+// Continue and Cancel. Without a network it waits, and goes on when there is one again. What was begun is remembered
 // in this browser by name, size and date of the file, and continued after a reload when the same file is chosen again.
 // Events on the form: "upload:done" with detail {id}, "upload:failed" with detail {message}; both bubble.
 
@@ -33,6 +34,7 @@ class Refused extends Error {
 }
 
 const sleep = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
+const online = () => new Promise((done) => window.addEventListener("online", done, { once: true }));
 const megabytes = (bytes) => (bytes / 1e6).toFixed(bytes < 1e8 ? 1 : 0);
 const hiddenInput = (name, value) => Object.assign(document.createElement("input"), { type: "hidden", name, value });
 const encoded = (text) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
@@ -63,7 +65,7 @@ class Sending {
   show() {
     this.box = this.form.querySelector("[data-upload-progress]") ?? this.form.appendChild(document.createElement("div"));
     this.bar = Object.assign(document.createElement("progress"), { max: this.file.size, value: 0 });
-    this.bar.setAttribute("aria-label", `Sending ${this.file.name}`);
+    this.bar.setAttribute("aria-label", `How much of ${this.file.name} is there`);
     this.words = document.createElement("p");
     this.words.setAttribute("role", "status");
     this.pauseButton = this.button("Pause", () => this.pause(!this.paused));
@@ -86,6 +88,7 @@ class Sending {
 
   moved(there) {
     this.bar.value = there;
+    if (this.paused) return; // that is what it says, until it goes on
     const share = Math.floor((100 * there) / this.file.size);
     // A screen reader is told every ten per cent; the bar moves all the time.
     if (this.told !== Math.floor(share / 10)) {
@@ -100,7 +103,13 @@ class Sending {
     this.told = -1;
     if (paused) this.stop?.abort();
     if (paused) this.say(`Paused at ${megabytes(this.bar.value)} of ${megabytes(this.file.size)} MB. Nothing is lost.`);
-    else this.wake?.();
+    else this.moved(this.bar.value);
+    if (!paused) this.wake?.();
+  }
+
+  // Until the person presses Continue or Cancel.
+  woken() {
+    return new Promise((wake) => { this.wake = wake; });
   }
 
   async cancel() {
@@ -114,13 +123,19 @@ class Sending {
     const buttons = [...this.form.querySelectorAll("button:not([type=button]), input[type=submit]")];
     for (const one of buttons) one.disabled = true;
     const warn = (event) => event.preventDefault(); // leaving the page asks first
+    const offline = () => this.stop?.abort(); // what is on its way never arrives, and would not say so for minutes
+    const leave = () => {
+      window.removeEventListener("beforeunload", warn);
+      window.removeEventListener("offline", offline);
+    };
     window.addEventListener("beforeunload", warn);
+    window.addEventListener("offline", offline);
     try {
       const place = await this.send();
-      window.removeEventListener("beforeunload", warn);
+      leave();
       this.done(place);
     } catch (error) {
-      window.removeEventListener("beforeunload", warn);
+      leave();
       delete this.form.dataset.uploading;
       for (const one of buttons) one.disabled = false;
       this.pauseButton.remove();
@@ -173,7 +188,7 @@ class Sending {
   }
 
   async unlessPaused(place) {
-    if (this.paused && !this.cancelled) await new Promise((wake) => { this.wake = wake; });
+    if (this.paused && !this.cancelled) await this.woken();
     if (!this.cancelled) return;
     localStorage.removeItem(this.key);
     await this.ask("DELETE", place).catch(() => {});
@@ -210,7 +225,7 @@ class Sending {
   async ask(method, place, headers = {}, body = undefined, signal = undefined) {
     const all = { "Tus-Resumable": "1.0.0", "X-CSRFToken": this.token, ...headers };
     const response = await fetch(place, { method, headers: all, body, signal, credentials: "same-origin" }).catch((error) => {
-      throw new Refused(0, error.name === "AbortError" ? "Paused" : "The connection is lost");
+      throw new Refused(0, error.name === "AbortError" ? "Stopped" : "The connection is lost");
     });
     if (response.ok) return response;
     const said = await response.json().catch(() => ({}));
@@ -233,15 +248,17 @@ class Sending {
   async wait(error, failures) {
     if (!AGAIN.has(error.status) || (error.status === 409 && failures > 1)) throw error;
     if ([409, 460].includes(error.status)) return;
-    if (failures >= PAUSES.length) {
+    if (!this.paused && failures >= PAUSES.length) {
       this.pause(true);
-      this.say(`${error.message}. What came is kept; press Continue to try again.`);
-      await new Promise((wake) => { this.wake = wake; });
+      this.say(`Paused. ${error.message}. What came is kept; press Continue to try again.`);
+    }
+    if (this.paused) {
+      await this.woken();
       return;
     }
     const seconds = Math.max(PAUSES[failures], error.wait);
     this.told = -1;
-    this.say(`${error.message}; trying again in ${seconds} s.`);
-    await sleep(seconds);
+    this.say(`${error.status ? `${error.message};` : "Waiting for the network,"} tries again in ${seconds} s.`);
+    await Promise.race([sleep(seconds), this.woken(), ...(error.status ? [] : [online()])]);
   }
 }
