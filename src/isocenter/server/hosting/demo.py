@@ -18,19 +18,26 @@ from __future__ import annotations
 
 import csv
 import secrets
-import shutil
 import tempfile
 import threading
-import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from isocenter.editions import Edition, Phase, Reading, load, render
-from isocenter.editions import Question as EditionQuestion
 from isocenter.server import clock
+from isocenter.server.hosting.demo_content import (
+    HandedIn,
+    example,
+    fill,
+    publish_report,
+    submit,
+    talk,
+    training,
+    zip_folder,
+)
 
 Move = Callable[[int, int, str], None]
 
@@ -74,16 +81,6 @@ class People(NamedTuple):
     organiser: Any
     guest: Any
     reader: Any
-
-
-class HandedIn(NamedTuple):
-    """An attempt of a team: when, and the folder of its outputs."""
-
-    team: str
-    phase: str
-    role: str
-    made: datetime
-    outputs: Path
 
 
 def shifted(edition: Edition, stage: Stage, now: datetime) -> Edition:
@@ -171,16 +168,16 @@ def _challenge(name: str, home: Path, people: People, *, seed: int) -> int:
             extra["images"] = images
         importing.add_reference(challenge, "", home / "reference", note="Synthetic patients.", user=organiser, **extra)
         handed = list(_handed_in(name, home, edition, Path(scratch), seed=seed, challenge=challenge))
-        _fill(challenge, handed, organiser, guest)
+        fill(challenge, handed, organiser, guest)
         for one in handed:
-            _submit(challenge, one)
-        _example(challenge, next(one for one in reversed(handed) if one.team != handed[0].team), Path(scratch))
-        _training(challenge, Path(scratch), seed=seed)
+            submit(challenge, one)
+        example(challenge, next(one for one in reversed(handed) if one.team != handed[0].team), Path(scratch))
+        training(challenge, Path(scratch), seed=seed)
     challenge.published = True
     challenge.save(update_fields=["published"])
-    _talk(challenge, organiser, guest)
+    talk(challenge, organiser, guest)
     if STAGES[name].results_out is not None:
-        _publish_report(challenge, home)
+        publish_report(challenge, home, STAGES[name].phase)
     return len(handed)
 
 
@@ -221,153 +218,6 @@ def _validation(edition: Edition, scratch: Path, *, seed: int, challenge: Any) -
         made = phase.opens + (attempt.number - 0.5) / attempt.of * span
         handed.append(HandedIn(attempt.team, "validation", "team", made, scratch / f"{at}.zip"))
     yield from sorted(handed, key=lambda one: (one.made, one.team))
-
-
-def _fill(challenge: Any, handed: Sequence[HandedIn], organiser: Any, guest: Any) -> None:
-    """People, teams, and what they answered."""
-    from isocenter.server.models import Membership, Registration, SurveyAnswers, Team, User
-
-    edition, roles = challenge.edition, {one.team: one.role for one in handed}
-    for at, (name, role) in enumerate(roles.items()):
-        team = Team.objects.create(challenge=challenge, name=name, kind=role, consents=at % 2 == 0)
-        SurveyAnswers.objects.create(team=team, answers=_answers(edition.survey, ""))
-        if role != "team":
-            Membership.objects.create(user=organiser, team=team, challenge=challenge) if role == "organiser" else None
-            continue
-        address = f"{name.lower().replace(' ', '-')}@{challenge.slug}.demo.example"
-        people = [User.objects.create_user(address, name=f"Member of {name}", institution=f"Institute of {name}")]
-        if not guest.memberships.filter(challenge=challenge).exists():
-            people.append(guest)
-        for user in people:
-            Registration.objects.create(
-                user=user,
-                challenge=challenge,
-                state=Registration.State.ACCEPTED,
-                answers=_answers(edition.registration, user.email),
-                terms_version="" if edition.terms is None else edition.terms.version,
-                terms_accepted=None if edition.terms is None else clock.now(),
-                equity_asked=True,
-            )
-            Membership.objects.create(user=user, team=team, challenge=challenge, leads=user is people[0])
-
-
-def _answers(questions: Sequence[EditionQuestion], email: str) -> dict[str, object]:
-    """Something valid for every question that has to be answered."""
-    given: dict[str, object] = {
-        "email": email,
-        "yes-no": True,
-        "country": "CH",
-        "number": 1,
-        "url": "https://example.org",
-    }
-    for question in (one for one in questions if one.choices):
-        first = (question.choices or ("",))[0]
-        given[question.name] = [first] if question.kind == "several" else first
-    return {
-        question.name: given.get(question.name, given.get(question.kind, "synthetic"))
-        for question in questions
-        if question.required
-    }
-
-
-def _submit(challenge: Any, one: HandedIn) -> None:
-    """Put an attempt where `intake.submit` would have put it at that time, and in the queue."""
-    from isocenter.server import files
-    from isocenter.server.models import Run, Submission, Team
-    from isocenter.server.work import queue
-
-    team = Team.objects.get(challenge=challenge, name=one.team)
-    member = team.memberships.first()
-    submission = Submission(
-        challenge=challenge,
-        team=team,
-        phase=one.phase,
-        number=Submission.objects.filter(team=team, phase=one.phase).count() + 1,
-        author=None if member is None else member.user,
-        version=challenge.version,
-        made=one.made,
-        name=f"{one.team}.zip",
-        declarations=_answers(challenge.edition.declarations, ""),
-        gaps=True,
-        nominated=next(p for p in challenge.edition.phases if p.name == one.phase).counts == "chosen",
-    )
-    submission.file = f"submissions/{submission.id}.zip"
-    path = files.at(submission.file)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    zip_folder(one.outputs, path)
-    submission.size, submission.sha256 = path.stat().st_size, files.sha256_of(path)
-    submission.save()
-    queue.enqueue(Run.Kind.SCORE, challenge, submission=submission, priority=2)  # boards once, when all are scored
-
-
-def zip_folder(folder: Path, path: Path) -> None:
-    """The files of a folder as a zip; one that is a zip is copied."""
-    if folder.is_file():
-        shutil.copyfile(folder, path)
-        return
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        for file in sorted(one for one in folder.rglob("*") if one.is_file()):
-            archive.write(file, file.relative_to(folder).as_posix())
-
-
-def _example(challenge: Any, one: HandedIn, scratch: Path) -> None:
-    """Something to download: what a submission looks like."""
-    from isocenter.server.organising import importing
-
-    path = scratch / "example-submission.zip"
-    zip_folder(one.outputs, path)
-    importing.add_release(
-        challenge,
-        path,
-        title="An example of a submission",
-        text="Every file that a submission has, with the names that it must have.",
-        licence="Synthetic data, made by isocenter. Do with them what you like.",
-    )
-
-
-def _training(challenge: Any, scratch: Path, *, seed: int) -> None:
-    """Two patients to look at, with their reference, where there is something to look at."""
-    from isocenter.server.hosting.demo_training import write_training
-    from isocenter.server.organising import importing
-
-    folder, path = scratch / "training", scratch / "training-cases.zip"
-    if write_training(challenge.slug, folder, seed=seed):
-        zip_folder(folder, path)
-        importing.add_release(
-            challenge,
-            path,
-            title="Two training cases",
-            text="Scans and reference of two patients, as they would be given to train on.",
-            licence="Synthetic data, made by isocenter. Do with them what you like.",
-        )
-
-
-def _talk(challenge: Any, organiser: Any, guest: Any) -> None:
-    """A question that was answered, and news."""
-    from isocenter.server.models import Announcement, Post, Topic
-
-    Announcement.objects.create(
-        challenge=challenge,
-        title="Welcome",
-        text="Patients and teams of this challenge are synthetic.",
-        author=organiser,
-    )
-    topic = Topic.objects.create(challenge=challenge, title="Does an empty mask count as missing?", author=guest)
-    Post.objects.create(topic=topic, author=guest, text="One of our outputs marks nothing. Is it scored?")
-    Post.objects.create(
-        topic=topic, author=organiser, text="A file that is there is scored as it is. *Rules & metrics* has an example."
-    )
-
-
-def _publish_report(challenge: Any, home: Path) -> None:
-    """The report that the demo has made already."""
-    from isocenter.server import files
-    from isocenter.server.models import Artefact
-
-    one = Artefact(challenge=challenge, kind=Artefact.Kind.REPORT, phase=STAGES[challenge.slug].phase, published=True)
-    one.folder = f"artefacts/{one.id}"
-    shutil.copytree(home / "report", files.at(one.folder))
-    one.save()
 
 
 def _work(total: int, move: Move) -> None:

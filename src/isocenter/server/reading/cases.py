@@ -49,7 +49,7 @@ def bring(study: Study, path: str | os.PathLike[str], *, user: User, reason: str
         raise Refused(_DRAWN)
     listing = _listed(Path(path))
     table = _table(listing)
-    cases = [row.name for row in table.rows]
+    cases = list(dict.fromkeys(row.name for row in table.rows))  # what is there twice is said once
     names = list(dict.fromkeys(name for stage in stages for name in stage.images))
     scans, problems = case_files.find_scans(listing.entries, cases, names)
     practice = sum(row.practice for row in table.rows)
