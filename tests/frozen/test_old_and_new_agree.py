@@ -1,0 +1,117 @@
+"""What isocenter did before problems had codes, it does still: all that was frozen is made again and compared."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import pytest
+from tests.frozen import make
+from tests.frozen.tools import EXPECTED, differences, load, matches
+
+TOLERANCES: dict[str, float] = {}
+"""How much numbers may differ, as a part of the larger, by place: `boards/option-chosen.json/board/rows/0/score`.
+
+Stars stand for anything. What is not named here is equal to the last bit.
+"""
+
+IMPROVED: dict[str, str] = {}
+"""Differences that are meant, by place, with the reason. The place is that of a failing test, or of one line of it."""
+
+BY_NAME = ("commands/", "golden/", "messages/", "resampling/", "rules/", "boards/errors.json")
+"""Files in which every name is a test of its own; reports are by section."""
+
+
+def places() -> list[str]:
+    """Each frozen file, or each name in it."""
+    every: list[str] = []
+    for path in sorted(path for path in EXPECTED.rglob("*") if path.name.endswith((".json", ".json.gz"))):
+        file = path.relative_to(EXPECTED).as_posix()
+        if file.startswith(BY_NAME) or file.endswith("-report.json.gz"):
+            every += [f"{file}/{name}" for name in load(path)]
+        else:
+            every.append(file)
+    return every
+
+
+PLACES = places()
+Made = Callable[[str], Any]
+
+
+@cache
+def frozen(file: str) -> Any:
+    return load(EXPECTED / file)
+
+
+@pytest.fixture(scope="session")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """Items as they are made now; each maker runs once, whichever process of the tests comes first."""
+    base = tmp_path_factory.getbasetemp()
+    home = base.parent if base.name.startswith("popen-") else base
+    folder = home / "frozen"
+    folder.mkdir(exist_ok=True)
+
+    @cache
+    def item(file: str) -> Any:
+        maker = make.OWNERS[file.partition("/")[0]]
+        for needed in dict.fromkeys(("demo", maker) if maker == "messages" else (maker,)):
+            with (folder / f"{needed}.lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if not (folder / f"{needed}.done").exists():
+                    make.write_items(needed, folder / "made", folder=folder)
+                    (folder / f"{needed}.done").touch()
+        path = folder / "made" / file
+        return load(path) if path.exists() else {}
+
+    return item
+
+
+def compare(place: str, made: Made) -> list[tuple[str, str]]:
+    """The differences at a place, with their own places."""
+    file, _, name = place.partition(".json")
+    file, name = (f"{file}.json.gz", name.removeprefix(".gz")) if name.startswith(".gz") else (f"{file}.json", name)
+    old, new = frozen(file), made(file)
+    if name:
+        key = name.removeprefix("/")
+        old, new = {key: old[key]}, {key: new[key]} if key in new else {}
+
+    def tolerance(at: str) -> float:
+        return max((allowed for pattern, allowed in TOLERANCES.items() if matches(f"{file}{at}", pattern)), default=0.0)
+
+    return [(f"{file}{at}", how) for at, how in differences(old, new, tolerance=tolerance)]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_what_was_frozen_is_made_again(place: str, made: Made) -> None:
+    changed = [
+        f"{at}: {how}" for at, how in compare(place, made) if not any(matches(at, pattern) for pattern in IMPROVED)
+    ]
+    assert not changed, "\n".join([f"{len(changed)} differences", *changed[:40]])
+
+
+def test_what_is_called_improved_differs_and_has_a_reason(made: Made) -> None:
+    for pattern, reason in IMPROVED.items():
+        near = [place for place in PLACES if matches(place, pattern) or pattern.startswith(place)]
+        assert any(matches(at, pattern) for place in near for at, _ in compare(place, made)), pattern
+        assert reason.strip(), pattern
+
+
+def test_a_tolerance_is_of_something_that_was_frozen() -> None:
+    for pattern in TOLERANCES:
+        assert any(matches(place, pattern) or pattern.startswith(place) for place in PLACES), pattern
+
+
+def test_a_change_is_noticed_and_an_addition_is_not() -> None:
+    old = {"rows": [{"score": 0.3, "notes": ["one"]}], "gone": None}
+    new = {"rows": [{"score": 0.1 + 0.2, "notes": ["one", "two"], "code": "grid_differs"}]}
+    assert not dict(differences(old, old | {"origin": "output"}))
+    assert dict(differences(old, new)) == {
+        "/rows/0/score": "0.3 was frozen, 0.30000000000000004 is made",
+        "/rows/0/notes/length": "1 was frozen, 2 is made",
+        "/gone": "null is gone",
+    }
+    assert not dict(differences({"x": 1.0}, {"x": 1.0 + 1e-13}, tolerance=lambda _: 1e-12))
+    assert dict(differences({"x": 1.0}, {"x": 1.0 + 1e-13}))
+    assert dict(differences({"x": 1}, {"x": True}))
