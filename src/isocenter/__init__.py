@@ -29,7 +29,7 @@ _HOME = {
 _ROOMS = frozenset(
     {
         *("atomic", "challenges", "detections", "doors", "editions", "ensembles", "evaluation", "metrics", "phantoms"),
-        *("preprocessing", "ranking", "readers", "report", "scores", "stats", "submissions", "volumes"),
+        *("preprocessing", "problems", "ranking", "readers", "report", "scores", "stats", "submissions", "volumes"),
     }
 )
 

@@ -18,6 +18,7 @@ from isocenter.ranking import (
     Drawable,
     FixedValue,
     MeanThenRank,
+    Note,
     RankUncertainty,
     WorstPossible,
     bootstrap_ranks,
@@ -68,13 +69,13 @@ def with_uncertainty(
         )
         marked = mark_uncertainty(board, found)
     except ValueError as error:
-        return replace(board, notes=(*board.notes, f"How sure the ranks are is not known: {error}")), None
+        return replace(board, notes=(*board.notes, Note(f"How sure the ranks are is not known: {error}"))), None
     note = (
         f"Intervals and rank sets: {100 * level:g} %, {replicates:,} draws of the cases with replacement, seed {seed}"
     )
     again = f"; {found.redrawn:,} draws defined no score and were made again" if found.redrawn else ""
     reason = f"; {found.sets.reason}" if found.sets.reason else ""
-    return replace(marked, notes=(*board.notes, f"{note}{again}{reason}.")), found
+    return replace(marked, notes=(*board.notes, Note(f"{note}{again}{reason}."))), found
 
 
 def findings_by_team(challenge: str | Challenge, board: Board, scores: pl.DataFrame) -> dict[str, list[Detections]]:

@@ -14,6 +14,7 @@ from isocenter.ranking import (
     Board,
     DetectThenRank,
     MeanThenRank,
+    Note,
     QuantileThenRank,
     TrimmedMeanThenRank,
     as_shown,
@@ -84,9 +85,8 @@ def rank(
     shown = tuple(row for row in ranked.rows if rules.lists(row.role))
     secret = {row.submission for row in (*ranked.unlisted, *hidden)}
     secret |= {team for team in organisers if rules.organisers == "unlisted"}
-    known = {*scores, *counted["submission"].unique(), *secret}
     notes = tuple(
-        f"{team}: {len(tables)} submissions, of which the quota admits {count}; {which_ones} do not count"
+        Note(f"{team}: {len(tables)} submissions, of which the quota admits {count}; {which_ones} do not count", team)
         for team, tables in scores.items()
         if not isinstance(tables, pl.DataFrame) and team not in secret
         if (count := len(within_the_quota(tables, rules, (moments or {}).get(team)))) < len(tables)
@@ -94,14 +94,8 @@ def rank(
     )
     # Who competes on other boards only may be named, who is disqualified or of the organisers may not.
     unnamed = secret - {row.submission for row in ranked.unlisted if row.role == "team" and not row.disqualified}
-    said = tuple(note for note in (*ranked.notes, *notes) if _about(note, known) not in unnamed)
+    said = tuple(note for note in (*ranked.notes, *notes) if note.team not in unnamed)
     return replace(ranked, rows=shown, unlisted=(*ranked.unlisted, *hidden), notes=said)
-
-
-def _about(note: str, names: Collection[str]) -> str:
-    """Whom a note begins with; "" if with nobody. Of two names the longer one is meant."""
-    found = [name for name in names if note.startswith((f"{name}:", f"{name} "))]
-    return max(found, key=len, default="")
 
 
 def _refuse_names(scores: Mapping[str, object]) -> None:

@@ -2,7 +2,7 @@
 
 from isocenter.ranking._aggregates import QuantileThenRank, TrimmedMeanThenRank
 from isocenter.ranking._alternatives import alternatives
-from isocenter.ranking._board import Board, BoardRow, Component
+from isocenter.ranking._board import Board, BoardRow, Component, Note
 from isocenter.ranking._board_difference import board_difference
 from isocenter.ranking._bootstrap_ranks import bootstrap_ranks, rank_sets
 from isocenter.ranking._case_by_case import RankThenMean
@@ -66,6 +66,7 @@ __all__ = [
     "Moment",
     "Multiverse",
     "NormalisedSum",
+    "Note",
     "Outcome",
     "PairedValues",
     "Participation",

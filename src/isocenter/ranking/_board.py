@@ -5,10 +5,25 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Self
 
 from isocenter.metrics import catalogue
 from isocenter.ranking._entry import Role
+
+
+class Note(str):
+    """A sentence about a board, and the team that it is about: "" if it is about the board as a whole.
+
+    Whoever may not be named on a board may not be named in its notes; `team` says whom a note names.
+    """
+
+    team: str
+
+    def __new__(cls, text: str, team: str = "") -> Self:
+        """The sentence, with the team beside it."""
+        note = super().__new__(cls, text)
+        note.team = team
+        return note
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +107,7 @@ class Board:
     rule: str
     rows: tuple[BoardRow, ...]
     unlisted: tuple[BoardRow, ...] = ()
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def __getitem__(self, submission: str) -> BoardRow:
         for row in (*self.rows, *self.unlisted):
@@ -114,7 +129,7 @@ class Board:
             "metric": {"name": metric.name, "unit": metric.unit, "better": metric.better, "decimals": metric.decimals},
             "rule": self.rule,
             "rows": [_published(row) for row in self.rows],
-            "notes": list(self.notes),
+            "notes": [str(note) for note in self.notes],
         }
 
     def to_json(self) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from isocenter.metrics import catalogue
-from isocenter.ranking._board import BoardRow
+from isocenter.ranking._board import BoardRow, Note
 from isocenter.ranking._entry import Role
 from isocenter.ranking._matrices import Floats
 from isocenter.ranking._missing import (
@@ -311,11 +311,14 @@ def mean_of(numbers: Mapping[Cell, float], weights: Mapping[str, float]) -> floa
     return total / math.fsum(weights[case] for case, _ in numbers)
 
 
-def left_out_notes(entries: Sequence[Entry]) -> list[str]:
+def left_out_notes(entries: Sequence[Entry]) -> list[Note]:
     """Over how many cases a mean is that leaves some out."""
     return [
-        f"{entry.row.submission}: mean over {entry.row.cases - entry.row.missing - entry.row.failed} of "
-        f"{entry.row.cases} cases"
+        Note(
+            f"{entry.row.submission}: mean over {entry.row.cases - entry.row.missing - entry.row.failed} of "
+            f"{entry.row.cases} cases",
+            entry.row.submission,
+        )
         for entry in entries
         if entry.row.missing + entry.row.failed
     ]

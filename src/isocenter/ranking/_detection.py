@@ -12,7 +12,7 @@ import polars as pl
 
 from isocenter.detections import CASE_METRICS, Detections, detections_of
 from isocenter.metrics import catalogue
-from isocenter.ranking._board import Board, BoardRow, Component
+from isocenter.ranking._board import Board, BoardRow, Component, Note
 from isocenter.ranking._cells import cohort_of
 from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._draws import CaseDraws, Reject
@@ -181,7 +181,7 @@ class DetectThenRank:
 
         return tuple(replace(row, components=ranked(row)) for row in rows)
 
-    def _notes(self, rows: Sequence[BoardRow], scores: pl.DataFrame) -> list[str]:
+    def _notes(self, rows: Sequence[BoardRow], scores: pl.DataFrame) -> list[Note]:
         listed = {row.submission for row in rows if not row.disqualified}
         instances = (
             scores.filter((pl.col("metric") == "case_likelihood") & pl.col("value").is_not_null())
@@ -190,12 +190,12 @@ class DetectThenRank:
             .sort("submission")
         )
         notes = [
-            f"{submission}: mean over {count} trained instances"
+            Note(f"{submission}: mean over {count} trained instances", submission)
             for submission, count in instances.iter_rows()
             if count > 1 and submission in listed
         ]
         return notes + [
-            f"{row.submission}: {row.cases - row.missing - row.failed} of {row.cases} cases"
+            Note(f"{row.submission}: {row.cases - row.missing - row.failed} of {row.cases} cases", row.submission)
             for row in rows
             if row.submission in listed and row.missing + row.failed
         ]

@@ -11,7 +11,7 @@ import polars as pl
 
 from isocenter.metrics import catalogue
 from isocenter.metrics.catalogue import Metric
-from isocenter.ranking._board import Board
+from isocenter.ranking._board import Board, Note
 from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
@@ -101,7 +101,7 @@ class NormalisedSum:
             rows, metric=NORMALISED, ties=self.ties, tolerance=self.tolerance, name=name or self.metric, rule=str(self)
         )
         note = "Scores depend on the worst team that takes part: this ranking is for comparison with others made so"
-        return replace(board, notes=(note,))
+        return replace(board, notes=(Note(note),))
 
     def draw(self, scores: pl.DataFrame, draws: CaseDraws, *, roles: Mapping[str, Role] | None = None) -> Drawn:
         """The scores in every draw of cases."""

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from isocenter.metrics import catalogue
-from isocenter.ranking._board import Board
+from isocenter.ranking._board import Board, Note
 from isocenter.ranking._cells import read_cells
 from isocenter.ranking._ladder import Ladder, ladder_scores, rounded
 from isocenter.ranking._rules import MeanThenRank, Rule, place
@@ -66,7 +66,7 @@ def as_shown(board: Board, rule: Rule, *, shown: Mapping[str, float], decimals: 
     found = place(rows, metric=catalogue.get(board.metric), ties=ties, tolerance=1e-9, name=board.name, rule=board.rule)
     said = []
     if shown:
-        said.append("A team's score moves only when a submission is better by enough.")
+        said.append(Note("A team's score moves only when a submission is better by enough."))
     if decimals is not None:
-        said.append(f"Scores are rounded to {decimals} decimals, and ranked so.")
+        said.append(Note(f"Scores are rounded to {decimals} decimals, and ranked so."))
     return replace(found, notes=(*board.notes, *said))

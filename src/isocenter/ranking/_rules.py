@@ -11,7 +11,7 @@ import polars as pl
 
 from isocenter.metrics import catalogue
 from isocenter.metrics.catalogue import Metric
-from isocenter.ranking._board import Board, BoardRow
+from isocenter.ranking._board import Board, BoardRow, Note
 from isocenter.ranking._cells import Cohort, Over, Undefined, left_out_notes, mean_of, read_cells
 from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._draws import CaseDraws
@@ -136,10 +136,13 @@ class MeanThenRank:
             rows, metric=metric, ties=self.ties, tolerance=self.tolerance, name=name or self.metric, rule=str(self)
         )
         absent = [row for row in rows if row.score is None and not row.disqualified]
-        notes = [f"{row.submission} is not on this board: it has no {self.metric} in some cases" for row in absent]
+        notes = [
+            Note(f"{row.submission} is not on this board: it has no {self.metric} in some cases", row.submission)
+            for row in absent
+        ]
         if self.over == "parts":
             cells = {cell for entry in cohort.scored for cell in entry.numbers or ()}
-            notes.insert(0, f"{len(cells):,} values in {len(cohort.weights)} cases")
+            notes.insert(0, Note(f"{len(cells):,} values in {len(cohort.weights)} cases"))
         if isinstance(self.missing, LeaveOut):
             notes += left_out_notes(cohort.entries)
         return replace(board, notes=tuple(notes))

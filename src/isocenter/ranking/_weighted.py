@@ -13,7 +13,7 @@ import polars as pl
 
 from isocenter.metrics import catalogue
 from isocenter.metrics.catalogue import Metric
-from isocenter.ranking._board import Board, BoardRow, Component
+from isocenter.ranking._board import Board, BoardRow, Component, Note
 from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
@@ -320,7 +320,7 @@ class WeightedRanks:
 
     def _places(
         self, competing: Sequence[str], values: Mapping[str, Values], scored: Mapping[str, float]
-    ) -> tuple[dict[str, float], list[str]]:
+    ) -> tuple[dict[str, float], list[Note]]:
         """Final ranks, ties broken, and a note for every tie that was."""
         keys = [[place] for place in self._ranks(self.metric, [scored[team] for team in competing], ties="dense")]
         notes = []
@@ -337,18 +337,18 @@ class WeightedRanks:
 
     def _decision(
         self, name: str, key: tuple[float, ...], keys: Sequence[Sequence[float]], competing: Sequence[str]
-    ) -> str:
-        """That a tie-break told submissions apart; "" if it did not."""
+    ) -> Note | None:
+        """That a tie-break told submissions apart; None if it did not."""
         group = [
             (found[len(key)], team)
             for found, team in zip(keys, competing, strict=True)
             if tuple(found[: len(key)]) == key
         ]
         if len({place for place, _ in group}) == 1:
-            return ""
-        return f"equal scores of {', '.join(team for _, team in sorted(group))}: in this order by {name}"
+            return None
+        return Note(f"equal scores of {', '.join(team for _, team in sorted(group))}: in this order by {name}")
 
-    def _reasons(self, listed: Sequence[BoardRow], values: Mapping[str, Values]) -> list[str]:
+    def _reasons(self, listed: Sequence[BoardRow], values: Mapping[str, Values]) -> list[Note]:
         """Why a row on the board has no score or no rank."""
         notes = []
         for row in listed:
@@ -356,9 +356,11 @@ class WeightedRanks:
             for limit in self._beyond(reached) if row.role == "team" else ():
                 metric = catalogue.get(limit.metric)
                 found = f"{reached[limit.metric]:.6g} {metric.unit}".strip()
-                notes.append(f"{row.submission} is excluded: {limit.metric} {found}, the limit is {limit}")
+                text = f"{row.submission} is excluded: {limit.metric} {found}, the limit is {limit}"
+                notes.append(Note(text, row.submission))
             if row.role != "team" and (lacking := [name for name, _ in self.metrics if name not in reached]):
-                notes.append(f"{row.submission} has no score: there is no {', '.join(lacking)} of it")
+                text = f"{row.submission} has no score: there is no {', '.join(lacking)} of it"
+                notes.append(Note(text, row.submission))
         return notes
 
 

@@ -21,7 +21,7 @@ def freeze(board: Board) -> dict[str, Any]:
 
 def thaw(content: dict[str, Any]) -> Board:
     """The board that was frozen."""
-    from isocenter.ranking import Board
+    from isocenter.ranking import Board, Note
 
     return Board(
         name=content["name"],
@@ -29,7 +29,7 @@ def thaw(content: dict[str, Any]) -> Board:
         rule=content["rule"],
         rows=tuple(_row(row) for row in content["rows"]),
         unlisted=tuple(_row(row) for row in content["unlisted"]),
-        notes=tuple(content["notes"]),
+        notes=tuple(map(Note, content["notes"])),
     )
 
 

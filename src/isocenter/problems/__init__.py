@@ -1,0 +1,56 @@
+"""What can go wrong with a submission: problems with a code and an origin, and the registry of all codes.
+
+    a reader, a challenge, a worker ── raises or reports ──▶ Problem(code, origin, case, file, message)
+    registry: code ──▶ title, words, advice, blame, cost         └─▶ terminal, page, mail, API, JSON of `check`
+
+The code says what happened, the origin where: in the output, in the reference, in the evaluator, or on the machine. Who
+has to act, and what it costs, follow from both. Words are made from codes; nothing ever reads them back.
+"""
+
+from isocenter.problems._codes import (
+    BLAMES,
+    COSTS,
+    ORIGINS,
+    Blame,
+    Code,
+    Cost,
+    Origin,
+    codes,
+    find_code,
+    make_words,
+    register,
+)
+from isocenter.problems._problem import (
+    CodedError,
+    EvaluationFailed,
+    OutputError,
+    Problem,
+    Severity,
+    SubmissionRefused,
+    as_cell,
+    printable,
+    report,
+)
+
+__all__ = [
+    "BLAMES",
+    "COSTS",
+    "ORIGINS",
+    "Blame",
+    "Code",
+    "CodedError",
+    "Cost",
+    "EvaluationFailed",
+    "Origin",
+    "OutputError",
+    "Problem",
+    "Severity",
+    "SubmissionRefused",
+    "as_cell",
+    "codes",
+    "find_code",
+    "make_words",
+    "printable",
+    "register",
+    "report",
+]
