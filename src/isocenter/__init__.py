@@ -23,8 +23,10 @@ _HOME = {
     "evaluate": "isocenter.doors",
     "rank": "isocenter.doors",
     "challenge": "isocenter.doors",
-    "Problem": "isocenter.submissions",
-    "SubmissionRefused": "isocenter.submissions",
+    "EvaluationFailed": "isocenter.problems",
+    "OutputError": "isocenter.problems",
+    "Problem": "isocenter.problems",
+    "SubmissionRefused": "isocenter.problems",
 }
 _ROOMS = frozenset(
     {
@@ -33,11 +35,21 @@ _ROOMS = frozenset(
     }
 )
 
-__all__ = ["Problem", "SubmissionRefused", "__version__", "challenge", "check", "evaluate", "rank"]
+__all__ = [
+    "EvaluationFailed",
+    "OutputError",
+    "Problem",
+    "SubmissionRefused",
+    "__version__",
+    "challenge",
+    "check",
+    "evaluate",
+    "rank",
+]
 
 if TYPE_CHECKING:
     from isocenter.doors import challenge, check, evaluate, rank
-    from isocenter.submissions import Problem, SubmissionRefused
+    from isocenter.problems import EvaluationFailed, OutputError, Problem, SubmissionRefused
 
 
 def __getattr__(name: str) -> object:

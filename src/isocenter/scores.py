@@ -21,14 +21,14 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import polars as pl
 
 from isocenter.atomic import replacing
 from isocenter.metrics import catalogue
 
-__all__ = ["SCHEMA", "Row", "ScoreTableError", "check", "frame", "read", "read_record", "write"]
+__all__ = ["SCHEMA", "Row", "ScoreTableError", "TableProblem", "check", "frame", "read", "read_record", "write"]
 
 SCHEMA = {
     "submission": pl.String,
@@ -52,8 +52,19 @@ class Row(NamedTuple):
     weight: float = 1.0
 
 
+class TableProblem(NamedTuple):
+    """One thing that is wrong with a table: of which kind, and in words."""
+
+    kind: Literal["column", "null", "nan", "weight", "unknown metric", "bounds", "repeated"]
+    text: str
+
+
 class ScoreTableError(ValueError):
     """A table that is not a score table, with everything that is wrong with it."""
+
+    def __init__(self, message: str, problems: Iterable[TableProblem] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
 
 
 def frame(rows: Iterable[Row]) -> pl.DataFrame:
@@ -71,12 +82,12 @@ def check(table: pl.DataFrame, *, name: str = "score table") -> pl.DataFrame:
     """
     problems = _columns(table) or _contents(table)
     if problems:
-        msg = f"{name} is not a score table:\n" + "\n".join(f"  {problem}" for problem in problems)
-        raise ScoreTableError(msg)
+        msg = f"{name} is not a score table:\n" + "\n".join(f"  {problem.text}" for problem in problems)
+        raise ScoreTableError(msg, problems)
     return table
 
 
-def _columns(table: pl.DataFrame) -> list[str]:
+def _columns(table: pl.DataFrame) -> list[TableProblem]:
     expected = {name: dtype for name, dtype in SCHEMA.items() if name != "submission" or name in table.columns}
     problems = [f"column {name!r} is missing" for name in expected if name not in table.columns]
     problems += [f"column {name!r} is not known" for name in table.columns if name not in SCHEMA]
@@ -85,34 +96,38 @@ def _columns(table: pl.DataFrame) -> list[str]:
         for name, dtype in expected.items()
         if name in table.columns and table.schema[name] != dtype
     ]
-    return problems
+    return [TableProblem("column", text) for text in problems]
 
 
-def _contents(table: pl.DataFrame) -> list[str]:
+def _contents(table: pl.DataFrame) -> list[TableProblem]:
     problems = [
-        f"column {name!r} is null in {count} rows"
+        TableProblem("null", f"column {name!r} is null in {count} rows")
         for name in table.columns
         if name != "value" and (count := table[name].null_count())
     ]
     value, weight = pl.col("value"), pl.col("weight")
     if count := table.filter(value.is_nan()).height:
-        problems.append(f"value is NaN in {count} rows; what could not be measured is null")
+        problems.append(TableProblem("nan", f"value is NaN in {count} rows; what could not be measured is null"))
     for row in table.filter(~((weight > 0) & weight.is_finite())).head(3).iter_rows(named=True):
-        problems.append(f"case {row['case']!r} has weight {row['weight']}; a weight is a positive number")
+        text = f"case {row['case']!r} has weight {row['weight']}; a weight is a positive number"
+        problems.append(TableProblem("weight", text))
     known = set(catalogue.names())
     for metric in table["metric"].unique(maintain_order=True).drop_nulls():
         if metric not in known:
-            problems.append(f"metric {metric!r} is not in the catalogue ({', '.join(sorted(known))})")
+            text = f"metric {metric!r} is not in the catalogue ({', '.join(sorted(known))})"
+            problems.append(TableProblem("unknown metric", text))
             continue
         low, high = catalogue.get(metric).bounds
         outside = table.filter((pl.col("metric") == metric) & value.is_not_nan() & ~value.is_between(low, high))
         for row in outside.head(3).iter_rows(named=True):
-            problems.append(f"case {row['case']!r}: {metric} = {row['value']} lies outside [{low}, {high}]")
+            text = f"case {row['case']!r}: {metric} = {row['value']} lies outside [{low}, {high}]"
+            problems.append(TableProblem("bounds", text))
     key = [name for name in ("submission", *_KEY) if name in table.columns]
     for row in (
         table.filter(pl.struct(key).is_duplicated()).unique(key, maintain_order=True).head(3).iter_rows(named=True)
     ):
-        problems.append(f"there twice: {', '.join(f'{name} {row[name]!r}' for name in key)}")
+        text = f"there twice: {', '.join(f'{name} {row[name]!r}' for name in key)}"
+        problems.append(TableProblem("repeated", text))
     return problems
 
 
@@ -140,9 +155,9 @@ def read(path: str | os.PathLike[str]) -> pl.DataFrame:
         return check(pl.read_parquet(_parquet(path), glob=False), name=os.fspath(path))
     except ScoreTableError as error:
         maker = read_record(path).get("challenge")
-        if maker and "is not in the catalogue" in str(error):
+        if maker and any(problem.kind == "unknown metric" for problem in error.problems):
             msg = f"{error}\nIt holds scores of {maker}: call isocenter.challenge({maker!r}) first."
-            raise ScoreTableError(msg) from None
+            raise ScoreTableError(msg, error.problems) from None
         raise
 
 

@@ -14,7 +14,8 @@ import pytest
 from isocenter import ensembles, evaluation
 from isocenter.ensembles import EnsembleError, TruthError, Votes, count_votes
 from isocenter.evaluation import Challenge, worker_pool
-from isocenter.submissions import GridPolicy, SubmissionRefused
+from isocenter.problems import SubmissionRefused
+from isocenter.submissions import GridPolicy
 from isocenter.volumes import Grid, Volume, read, write
 
 

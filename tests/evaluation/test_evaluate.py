@@ -14,8 +14,8 @@ import pytest
 import isocenter
 from isocenter import evaluation
 from isocenter.evaluation import CohortError, worker_pool
+from isocenter.problems import SubmissionRefused
 from isocenter.scores import write
-from isocenter.submissions import SubmissionRefused
 from isocenter.volumes import Volume, read
 from isocenter.volumes import write as write_volume
 
@@ -86,7 +86,7 @@ def test_a_case_that_cannot_be_read_does_not_sink_the_others(
 @pytest.mark.parametrize(
     ("label", "words"),
     [
-        (8, r"could not be measured: ZeroDivisionError: a defect of the measure \(counted_challenge\.py, line \d+\)"),
+        (8, r"ZeroDivisionError: a defect of the measure \(counted_challenge\.py, line \d+\)"),
         (4, r"measure yielded no 'dice'; one that is undefined for a case is Score\('dice', None\)"),
         (3, r"measure yielded 'dice' twice for part ''"),
         (2, r"measure returned one Score; it must yield them"),
@@ -94,14 +94,15 @@ def test_a_case_that_cannot_be_read_does_not_sink_the_others(
         (6, r"measure yielded 'surprise', which the challenge does not declare"),
     ],
 )
-def test_a_measure_that_fails_costs_only_its_case(
+def test_a_measure_that_fails_is_the_evaluators_fault_and_makes_no_table(
     counted: Any, reference: Path, submission: Path, label: int, words: str
 ) -> None:
     paint(submission / "CHUV002.nii.gz", label)
-    with pytest.warns(UserWarning, match=words):
-        table = isocenter.evaluate(counted.challenge, reference=trimmed(reference), submission=submission)
-    assert scores_of(table, "failed") == {"CHUV002": 1.0}
-    assert sum(value is not None for value in scores_of(table).values()) == 2
+    with pytest.raises(isocenter.EvaluationFailed, match=words) as caught:
+        isocenter.evaluate(counted.challenge, reference=trimmed(reference), submission=submission)
+    (problem,) = caught.value.causes
+    assert (problem.case, problem.code, problem.origin) == ("CHUV002", "evaluator_failed", "evaluator")
+    assert counted.did().count("measure") == 3  # the other cases were finished all the same
 
 
 def trimmed(reference: Path) -> Path:
@@ -120,14 +121,24 @@ def test_an_undefined_metric_is_null_without_being_missing_or_failed(
     assert scores_of(table, "failed") == scores_of(table, "missing") == {}
 
 
-def test_a_case_that_kills_its_worker_costs_only_itself(counted: Any, reference: Path, submission: Path) -> None:
-    paint(submission / "CHUV002.nii.gz", 9)
-    with worker_pool(2) as pool, pytest.warns(UserWarning, match="its worker process died twice"):
-        table = isocenter.evaluate(
-            counted.challenge, reference=trimmed(reference), submission=submission, executor=pool
-        )
-    assert scores_of(table, "failed") == {"CHUV002": 1.0}
-    assert sum(value is not None for value in scores_of(table).values()) == 2
+@pytest.mark.parametrize("label", [9, 10])  # SIGKILL, os._exit
+def test_a_measure_that_kills_its_worker_has_crashed_and_costs_no_team_anything(
+    counted: Any, reference: Path, submission: Path, tmp_path: Path, label: int
+) -> None:
+    paint(submission / "CHUV002.nii.gz", label)
+    files = {"reference": trimmed(reference), "submission": submission, "journal": tmp_path / "journal"}
+    with (
+        worker_pool(2) as pool,
+        pytest.raises(
+            isocenter.EvaluationFailed, match="its worker process died twice, in the stage measure"
+        ) as caught,
+    ):
+        evaluation.evaluate(counted.challenge, **files, executor=pool)
+    assert [(p.case, p.code, p.origin) for p in caught.value.causes] == [("CHUV002", "crashed", "evaluator")]
+    counted.did()
+    paint(submission / "CHUV002.nii.gz", 1)
+    evaluation.evaluate(counted.challenge, **files)
+    assert counted.did().count("measure") == 1  # what was measured before the failure was kept
 
 
 def test_a_broken_reference_is_blamed_on_the_reference(reference: Path, submission: Path) -> None:
@@ -291,7 +302,7 @@ def test_the_hash_of_the_reference_does_not_depend_on_what_a_team_sent(
     whole = record()
     (submission / "CHUV001.nii.gz").write_bytes(b"not a mask")
     damaged = record()
-    paint(submission / "CHUV002.nii.gz", 9)  # kills its worker
+    (submission / "CHUV002.nii.gz").write_bytes(b"not a mask either")
     (submission / "CHUV004.nii.gz").unlink()
     nothing = record()
     assert whole["reference"] == damaged["reference"] == nothing["reference"]

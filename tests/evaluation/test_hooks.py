@@ -34,7 +34,7 @@ def test_remarks_on_outputs_come_from_check_and_from_score(reference: Path, subm
 def test_a_reference_that_cannot_be_prepared_is_found_by_check_too(reference: Path, submission: Path) -> None:
     def broken(case: Any) -> Any:
         msg = "no target"
-        raise ValueError(msg)
+        raise CohortError(msg)
 
     with pytest.raises(CohortError, match="no target"):
         check(replace(HECKTOR, inspect=small, prepare=broken), reference=reference, submission=submission)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from isocenter.evaluation import check, evaluate, load_challenge, look, open_cohort
-from isocenter.submissions import SubmissionRefused
+from isocenter.problems import SubmissionRefused
 
 
 def test_looking_opens_no_file_and_finds_what_checking_finds_first(reference: Path, submission: Path) -> None:

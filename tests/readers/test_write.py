@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isocenter.metrics import Mark
+from isocenter.problems import as_cell
 from isocenter.readers import Read, Reads, ReadsError, mrmc_table, read_reads, read_units, reads_csv, write_reads
 from isocenter.stats.mrmc import analyse
-from isocenter.submissions import as_cell
 
 names = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0\n\r"), min_size=1, max_size=6).filter(
     lambda name: name == name.strip() and as_cell(name) == name

@@ -22,12 +22,14 @@ from matrix_world import CSRF, LATER, LICENCE, STATES, VIEWERS, Answer, Browser,
 from reading_world import READING
 
 from conftest import CASES, GRID
+from isocenter.problems import Problem
 from isocenter.server.models import (
     AdminLink,
     Challenge,
     Reader,
     ReaderKey,
     Registration,
+    Run,
     Snapshot,
     Study,
     StudyCase,
@@ -39,6 +41,7 @@ from isocenter.server.models import (
 from isocenter.server.pages.challenge.data import licence_hash
 from isocenter.server.reading import own, turns
 from isocenter.server.telling.known import key_of
+from isocenter.server.work import faults
 
 
 @dataclass(frozen=True)
@@ -402,6 +405,19 @@ def _unread(world: Matrix, _: list[str], viewer: str) -> dict[str, Any]:
 
 
 _REASON = {"reason": "As was agreed."}
+
+
+def _broken(world: Matrix, phase: str) -> dict[str, Any]:
+    """The evaluator failed on a submission of Rigi; what is decided on the phase."""
+    cause = Problem("unusable", "a message", "CHUV001", code="evaluator_failed", origin="evaluator")
+    run = Run.objects.create(
+        kind="score", challenge=world.challenge, submission=world.sent["Rigi", phase], state="failed",
+        reason="evaluator_failed", finished=world.at.now,
+    )  # fmt: skip
+    faults.record(run, [cause], evaluator="e" * 64, reference=None)
+    return _REASON | {"phase": phase}
+
+
 _NEW_PAGE = {"name": "team", "title": "Who we are", "text": "Us.", "base": 1, "save": "1"}
 _POLICIES = {"missing": "worst", "ties": "average", "grid": "refuse", "organisers": "unranked", "announce": ""}
 _PRIZES = {"form-TOTAL_FORMS": 1, "form-INITIAL_FORMS": 0, "form-0-place": 1, "form-0-amount": "750"}
@@ -481,6 +497,8 @@ _BODIES: dict[tuple[str, str], Arguments] = {
     ("organise_publishing", "results"): _saving(
         lambda *_: _REASON | {"action": "results", "phase": "hidden", "base": 1}
     ),
+    ("organise_faults", ""): lambda w, words, _: _broken(w, words[0]) | {"action": "again"},
+    ("organise_publishing", "without"): lambda w, *_: _broken(w, "hidden") | {"action": "without"},
     ("organise_publishing", "close"): _saving(lambda *_: _REASON | {"action": "close", "phase": "hidden", "base": 1}),
     ("organise_publishing", "report"): lambda *_: {"action": "report", "phase": "public"},
     ("staff_decide", ""): lambda *_: _REASON | {"act": "close"},

@@ -497,9 +497,10 @@ def test_progress_place_and_reason(world):
     )
     found = asked(world, "alice", path)
     assert (found["reason"]["blame"], found["progress"], found["problems"]) == ("team", None, 1)
-    assert asked(world, "alice", f"{path}/problems") == [
-        {"severity": "refused", "message": "no", "case": "", "file": "x"}
-    ]
+    [problem] = asked(world, "alice", f"{path}/problems")
+    assert problem.items() >= {"severity": "refused", "message": "no", "case": "", "file": "x"}.items()
+    assert (problem["code"], problem["origin"], problem["blame"]) == ("refused", "output", "team")
+    assert problem["title"] == found["reason"]["title"] == "Not accepted"
 
 
 def test_what_machines_said_is_never_told(world):

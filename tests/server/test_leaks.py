@@ -35,6 +35,7 @@ from matrix_world import STATES, Answer, Matrix, as_it_was, shared, toml, undone
 
 from conftest import CASES, zipped
 from isocenter import evaluation
+from isocenter.problems import Problem
 from isocenter.ranking import table_digest
 from isocenter.server import notices
 from isocenter.server.editions import code_of, edition_of
@@ -68,7 +69,7 @@ from isocenter.server.models import (
 )
 from isocenter.server.organising import running, versioning
 from isocenter.server.submitting import showing
-from isocenter.server.work import making, queue, score_tables, scoring
+from isocenter.server.work import faults, making, queue, reasons, score_tables, scoring
 from isocenter.server.work.in_force import evaluator_of
 from isocenter.server.work.score_tables import table_bytes, values_of
 
@@ -280,6 +281,28 @@ def _what_the_other_team_did(world: Matrix) -> None:
     boards_again(world, *HIDING)
 
 
+def _fail(world: Matrix, team: str, phase: str) -> None:
+    """The evaluator failed on a submission of a team, with a message and a traceback that tell of the reference."""
+    cause = Problem(
+        "unusable", "SECRET of the reference", "CHUV001", code="evaluator_failed", origin="evaluator", detail="SECRET"
+    )
+    one = world.submission(
+        team, phase, state="infrastructure", reason="evaluator_failed", problems=[reasons.as_row(cause)]
+    )
+    run = Run.objects.create(
+        kind="score", challenge=world.challenge, submission=one, state="failed", reason=one.reason, detail="SECRET",
+        finished=world.at.now,
+    )  # fmt: skip
+    faults.record(run, [cause], evaluator="e" * 64, reference=None)
+    faults.tell_organisers(world.challenge, run, [cause], evaluator="e" * 64)
+
+
+def _the_evaluator_failed_on_the_other_team(world: Matrix) -> None:
+    for phase in HIDING:
+        _fail(world, "Pilatus", phase)
+    boards_again(world, *HIDING)
+
+
 def _another_challenge(world: Matrix) -> None:
     """One that is not published, with people, teams and a forum."""
     other = Challenge.objects.create(slug="hidden-one", salt=b"x", made=world.at.now)
@@ -304,6 +327,7 @@ SECRETS: dict[str, tuple[Differ, ...]] = {
         _more_of_the_other_team,
         _other_order,
         _what_the_other_team_did,
+        _the_evaluator_failed_on_the_other_team,
     ),
     "all but the team Titlis": (_another_name,),
     "all but the own team": (_results_of_the_own_team,),
@@ -526,6 +550,20 @@ def test_whatever_the_other_team_hands_in(world, without, sizes, days, state):
     before = without(world, state, TELLING)
     found = told_apart(before, looked(world, ("anonymous", "mate"), state, differ, rows=TELLING))
     assert not found, "\n".join(found)
+
+
+def test_why_the_evaluator_failed_is_for_organisers_alone(world):
+    """On no page, in no file and no answer of the API: a traceback may tell of the reference."""
+
+    def differ(world: Matrix) -> None:
+        for team in ("Rigi", "Pilatus"):
+            for phase in ("public", *HIDING):
+                _fail(world, team, phase)
+        boards_again(world, "public", *HIDING)
+
+    answers = looked(world, OUTSIDERS, "open", differ)
+    assert [key for key, one in answers.items() if b"SECRET" in one.body] == []
+    assert any(b"evaluator_failed" in one.body for (viewer, _), one in answers.items() if viewer == "mate")
 
 
 # Mails and notifications

@@ -15,7 +15,7 @@ from isocenter.server import mail, notices
 from isocenter.server.hosting import checks
 from isocenter.server.models import Decision, Mail, Notification, Run
 from isocenter.server.organising import running
-from isocenter.server.work import delivering, working
+from isocenter.server.work import delivering, holding, working
 
 ALICE = "alice@example.org"
 
@@ -131,7 +131,7 @@ def test_a_mail_server_that_is_down_stops_nothing(world, down):
     world.scored("Rigi", "validation")
     world.at.move(days=31)
     assert running.due(world.at.now) == 1
-    assert Decision.objects.filter(what=running.OUT).exists()
+    assert Decision.objects.filter(what=holding.OUT).exists()
     number = Mail.objects.filter(state="waiting").count()
     assert number >= 3
     with pytest.raises(delivering.Away):

@@ -52,6 +52,7 @@ PLAIN = [
     "organise_teams",
     "organise_requests",
     "organise_submissions",
+    "organise_faults",
     "organise_publishing",
     "organise_decisions",
     "organise_decisions_csv",

@@ -11,7 +11,7 @@ import threading
 import zipfile
 from datetime import timedelta
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ import pytest
 
 from isocenter import evaluation, scores
 from isocenter.editions import Attempt, quota_left
+from isocenter.problems import Problem, codes
 from isocenter.ranking import table_digest
 from isocenter.server import clock
 from isocenter.server.models import CaseResult, Evaluation, Notification, Reference, Run, Submission
@@ -32,7 +33,7 @@ from isocenter.volumes import Volume, write
 CASES = ("CHUV001", "CHUV002", "CHUV003")
 
 SOURCE = '''
-"""HECKTOR as it is told: masks say by their labels what becomes of whoever measures them."""
+"""HECKTOR as it is told: masks say by their labels what becomes of the process that reads or measures them."""
 import os, signal, time
 from dataclasses import replace
 from pathlib import Path
@@ -44,6 +45,23 @@ from isocenter.submissions import MaskFile
 LOG = Path(os.environ["TOLD_LOG"])
 PAUSE = float(os.environ.get("TOLD_PAUSE", "0"))
 
+def explode(labels):
+    if 2 in labels:
+        hoard = [np.empty(2**27) for _ in range(1000)]
+    if 3 in labels:
+        time.sleep(600)
+    if 4 in labels:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if 6 in labels:
+        os.kill(os.getpid(), signal.SIGSEGV)
+
+class BombFile(MaskFile):
+    """Labels from 12 on are bombs for the process that reads them."""
+    def read(self, file, **how):
+        reading = super().read(file, **how)
+        explode({label - 10 for label in reading.value.labels})
+        return reading
+
 def prepare(case):
     return case.name
 
@@ -52,24 +70,17 @@ def measure(name, output):
         stream.write(name + "\\n")
     time.sleep(PAUSE)
     labels = output["mask"].labels
-    if 2 in labels:
-        hoard = [np.empty(2**27) for _ in range(1000)]
-    if 3 in labels:
-        time.sleep(600)
-    if 4 in labels:
-        os.kill(os.getpid(), signal.SIGKILL)
     if 5 in labels:
         raise OutputError("the answer is not an answer")
-    if 6 in labels:
-        os.kill(os.getpid(), signal.SIGSEGV)
+    explode(labels)
     yield Score("dice", 0.5)
     for metric in challenge.metrics[1:]:
         yield Score(metric, None)
 
 base = evaluation.load_challenge("hecktor2020")
-labels = tuple((str(n), n) for n in range(1, 8))
+labels = tuple((str(n), n) for n in range(1, 17))
 challenge = replace(
-    base, prepare=prepare, measure=measure, inspect=None, output={"mask": MaskFile(labels=labels, grid_of="mask")}
+    base, prepare=prepare, measure=measure, inspect=None, output={"mask": BombFile(labels=labels, grid_of="mask")}
 )
 '''
 
@@ -193,7 +204,8 @@ def test_one_that_is_refused_says_why_and_costs_nothing(world):
     one.refresh_from_db()
     run.refresh_from_db()
     assert (one.state, one.reason, run.state, run.reason) == ("refused", "refused", "failed", "refused")
-    assert one.problems[0]["severity"] == one.problems[0]["reason"] == "refused"
+    assert (one.problems[0]["severity"], one.problems[0]["origin"]) == ("refused", "output")
+    assert one.problems[0]["reason"] == one.problems[0]["code"] == "bad_archive"
     assert not Evaluation.objects.exists()
     assert not Run.objects.filter(kind="board").exists()
     visit = Visit(world.people["alice"], world.challenge)
@@ -356,15 +368,15 @@ def test_a_cancelled_run_stops_at_the_next_case(world, told, monkeypatch):
     assert not Evaluation.objects.exists()
 
 
-@pytest.mark.parametrize(
-    ("label", "reason"), [(2, "out_of_memory"), (3, "timeout"), (4, "out_of_memory"), (6, "crashed")]
-)
-def test_a_bomb_kills_its_child_and_costs_its_case_only(world, told, label, reason):
+@pytest.mark.parametrize(("label", "reason"), [(12, "out_of_memory"), (13, "timeout"), (14, "out_of_memory")])
+def test_a_bomb_kills_the_child_that_reads_it_and_costs_its_case_only(world, told, label, reason):
     one = labelled(world, "Rigi", {"CHUV001": 1, "CHUV002": label, "CHUV003": 1})
     scoring.score(claimed(one))
     one.refresh_from_db()
     assert one.state == "scored"
-    assert [(problem["case"], problem["reason"]) for problem in one.problems] == [("CHUV002", reason)]
+    assert [(problem["case"], problem["code"], problem["origin"]) for problem in one.problems] == [
+        ("CHUV002", reason, "output")
+    ]
     assert sorted(CaseResult.objects.values_list("case", "state")) == [
         ("CHUV001", "measured"), ("CHUV002", "failed"), ("CHUV003", "measured")
     ]  # fmt: skip
@@ -375,10 +387,12 @@ def test_a_bomb_kills_its_child_and_costs_its_case_only(world, told, label, reas
 @pytest.mark.parametrize(
     ("labels", "reason", "state"),
     [
-        ((1, 3, 1), "timeout", "failed"),
-        ((1, 2, 1), "out_of_memory", "failed"),
-        ((1, 6, 1), "crashed", "infrastructure"),
-        ((3, 6, 1), "crashed", "infrastructure"),  # not only the team's, so it costs nothing
+        ((1, 13, 1), "timeout", "failed"),
+        ((1, 12, 1), "out_of_memory", "failed"),
+        ((1, 16, 1), "crashed", "infrastructure"),  # a program that breaks down is never the team's fault
+        ((1, 3, 1), "timeout", "infrastructure"),  # it was read in time
+        ((1, 2, 1), "out_of_memory", "infrastructure"),
+        ((3, 6, 1), "crashed", "infrastructure"),
         ((3, 5, 1), "refused", "refused"),  # something that the team can mend
     ],
 )
@@ -396,7 +410,7 @@ def test_where_gaps_are_not_meant_a_bomb_ends_the_submission(world, told, labels
 
 
 def test_a_submission_that_failed_can_be_evaluated_again_and_then_is_scored(world, told):
-    one = labelled(world, "Rigi", {"CHUV001": 1, "CHUV002": 3, "CHUV003": 1})
+    one = labelled(world, "Rigi", {"CHUV001": 1, "CHUV002": 13, "CHUV003": 1})
     Submission.objects.filter(pk=one.pk).update(gaps=False)
     scoring.score(claimed(one))
     better = labelled(world, "Rigi", dict.fromkeys(CASES, 1))
@@ -421,16 +435,31 @@ def test_what_comes_to_nothing_for_one_output_is_not_measured_and_all_is_listed(
 
 
 @pytest.mark.parametrize(
-    "code", ["refused", "timeout", "out_of_memory", "crashed", "reference", "worker_lost", "internal_error"]
+    ("code", "origin"),
+    [
+        ("refused", "output"),
+        ("timeout", "output"),
+        ("timeout", "evaluator"),
+        ("out_of_memory", "output"),
+        ("out_of_memory", "evaluator"),
+        ("evaluator_failed", "evaluator"),
+        ("crashed", "evaluator"),
+        ("reference", "reference"),
+        ("worker_lost", "machine"),
+        ("internal_error", "machine"),
+    ],
 )
-def test_a_reason_promises_what_the_quota_gives(world, code):
-    phase = world.challenge.edition.phases[0]
-    attempt = Attempt(world.at.now, reasons.outcome_of(code))
-    used, reason = quota_left(phase, [attempt], world.at.now).used, reasons.REASONS[code]
-    assert (used == 0) == ("no attempt was used" in reason.advice.lower())
-    assert (used == 1) == ("whether the attempt is given back says the phase" in reason.advice)
-    if reason.blame != "team":
-        assert used == 0
+def test_a_reason_promises_what_the_quota_gives(world, code, origin):
+    reason = reasons.Reason(code, origin)
+    attempt = Attempt(world.at.now, reason.outcome)
+    for refund in ("none", "infrastructure"):
+        phase = world.challenge.edition.phases[0].model_copy(update={"refund": refund})
+        used, words = quota_left(phase, [attempt], world.at.now).used, f"{reason.advice} {reason.cost}".lower()
+        assert (used == 0) == ("no attempt was used" in words or "no attempt is used" in words)
+        assert (used == 1) == ("the phase says whether the attempt is given back" in words)
+        if reason.blame != "team":
+            assert used == 0
+    assert reasons.reason_in(code, reason.outcome) == reason
 
 
 def test_a_case_that_broke_the_machine_is_tried_again_and_the_others_are_not(world, told):
@@ -481,20 +510,35 @@ def test_a_worker_does_everything_until_nothing_waits(world):
 
 
 @pytest.mark.parametrize(
-    ("severity", "message", "code"),
+    ("row", "code", "origin"),
     [
-        ("missing", "expected CHUV012.nii.gz", "missing_output"),
-        ("refused", "a damaged zip archive", "refused"),
-        ("warning", "grid differs by up to 2 mm; resampled by policy", ""),
-        ("unusable", "something else", "unusable_output"),
+        ({"severity": "unusable", "reason": "bad_grid"}, "bad_grid", "output"),
+        ({"severity": "unusable", "reason": "crashed"}, "crashed", "evaluator"),
+        ({"severity": "missing", "reason": "missing_output"}, "missing_output", "output"),
+        ({"severity": "warning", "reason": ""}, "remark", "output"),
+        ({"severity": "unusable"}, "unusable_output", "output"),
+        ({"severity": "unusable", "code": "of_a_lost_package", "origin": "output"}, "unusable_output", "output"),
     ],
 )
-def test_problems_have_codes(severity, message, code):
-    assert reasons.code_of(severity, message) == code
+def test_rows_that_were_written_before_stay_readable(row, code, origin):
+    problem = reasons.from_row({"message": "m", "case": "c", "file": "f", **row})
+    assert (problem.code, problem.origin, problem.message) == (code, origin, "m")
 
 
-def test_the_words_of_the_library_are_known(world):
-    """The codes are told from messages; this fails when the library changes its words."""
+def test_a_row_keeps_code_and_origin_and_tells_nothing_of_the_reference():
+    secret = "the evaluator failed in measure: KeyError: 'label 3 of the reference'"
+    problem = Problem("unusable", secret, "c", code="evaluator_failed", origin="evaluator", detail="a traceback")
+    row = reasons.as_row(problem)
+    assert (row["code"], row["origin"], row["reason"], row["case"]) == (
+        "evaluator_failed", "evaluator", "evaluator_failed", "c",
+    )  # fmt: skip
+    assert "reference" not in json.dumps(row)
+    assert "traceback" not in json.dumps(row)
+    note = reasons.as_row(Problem("note", "n", code="remark"))
+    assert (note["code"], note["reason"]) == ("remark", "")
+
+
+def test_what_is_wrong_with_an_output_reaches_the_site_as_a_code(world):
     from isocenter.volumes import Grid
 
     grids = {"bad_grid": Grid((12, 10, 8), spacing=(2.0, 1.0, 3.0))}
@@ -526,13 +570,16 @@ def test_the_words_of_the_library_are_known(world):
     assert len(found) == 4
 
 
-def test_every_reason_says_what_to_do():
-    for code, reason in reasons.REASONS.items():
-        assert reason.title, code
-        assert reason.advice.endswith("."), code
-        assert reason.blame in ("team", "organisers", "machines")
-    assert {"refused", "missing_output", "bad_shape", "bad_grid", "nan", "timeout", "out_of_memory", "worker_lost",
-            "cancelled", "reference", "internal_error"} <= set(reasons.REASONS)  # fmt: skip
+def test_every_code_can_be_a_reason_and_is_told_to_team_and_organisers():
+    for code in codes():
+        for origin in code.origins:
+            reason = reasons.Reason(code.name, origin)
+            assert reason.advice.endswith("."), code
+            assert ("not about your files" in reasons.say_to_team(reason)) == (
+                reason.blame == "organisers" and reason.outcome == "infrastructure"
+            )
+            assert reasons.say_to_organisers(reason).startswith(code.title)
+    assert reasons.reason_in("", "scored") is None
 
 
 def test_infinities_survive_the_database(world):
@@ -555,6 +602,23 @@ def test_children_can_be_stopped_at_once():
             future.result(timeout=20)
         pool.ready()
         assert pool.submit(abs, -1).result(timeout=20) == 1
+
+
+class _Deadly:
+    """A task that kills the process that is sent it, as a challenge may that cannot be imported there."""
+
+    case = SimpleNamespace(name="CHUV001")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os._exit, (3,)
+
+
+def test_a_child_that_dies_before_it_reads_anything_is_the_evaluators_fault():
+    with Children(Limits(memory=3 * 2**30, seconds=60)) as pool:
+        result = pool.submit(abs, _Deadly()).result(timeout=60)
+    [problem] = result.problems
+    assert (result.state, problem.code, problem.origin) == ("unmeasured", "crashed", "evaluator")
+    assert problem.message == "the program that measures broke down (start)"
 
 
 def test_children_read_strangers_files_and_know_no_secret(monkeypatch):

@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 from django.core.mail import EmailMessage
 
+from isocenter.problems import find_code
 from isocenter.server.hosting import checks
 from isocenter.server.mail import Kept
 from isocenter.server.models import Mail, Reference, Run, SiteDecision, User, Worker
-from isocenter.server.work.reasons import REASONS
 
 PAGES = ("/staff/", "/staff/users/", "/staff/users/1/", "/staff/mails/", "/staff/challenges/")
 
@@ -140,5 +140,5 @@ def test_the_state_of_the_site_says_what_runs_waits_and_failed(world):
     Run.objects.create(kind="board", challenge=world.challenge, state="failed", reason="worker_lost")
     size = world.submission("Rigi", "validation").size
     page = world.client("staff").get("/staff/").content.decode()
-    for words in ("box 1", "score of neck, 1 of 3", REASONS["worker_lost"].title, f"{size} B</td>"):
+    for words in ("box 1", "score of neck, 1 of 3", find_code("worker_lost").title, f"{size} B</td>"):
         assert words in page.replace("Score", "score")

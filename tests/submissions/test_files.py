@@ -77,8 +77,8 @@ def test_a_mask_holds_only_the_labels_that_were_agreed(tmp_path: Path) -> None:
 def test_an_empty_mask_is_a_warning_where_every_case_has_something_to_find(tmp_path: Path) -> None:
     file = saved(tmp_path / "x.mha", np.zeros(GRID.shape, np.uint8))
     assert MaskFile().read(file, grid=GRID, policy="refuse").remarks == ()
-    ((severity, text),) = MaskFile(warn_if_empty=True).read(file, grid=GRID, policy="refuse").remarks
-    assert severity == "warning"
+    ((severity, text, code),) = MaskFile(warn_if_empty=True).read(file, grid=GRID, policy="refuse").remarks
+    assert (severity, code) == ("warning", "empty_mask")
     assert "empty" in text
 
 

@@ -20,7 +20,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -716,7 +716,7 @@ def test_score_says_the_same_and_refuses_or_leaves_the_case_without_value(
 ) -> None:
     submission = row.build(team)
     before = snapshot(team.parent)
-    checked = [asdict(p) for p in evaluation.check(HECKTOR, reference=cohort, submission=submission)]
+    checked = [p.to_dict() for p in evaluation.check(HECKTOR, reference=cohort, submission=submission)]
     result, table = score(cohort, submission, tmp_path / "out" / "team.parquet", "--json")
     assert json.loads(result.stdout)["problems"] == checked
     assert snapshot(team.parent) == before

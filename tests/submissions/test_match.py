@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from isocenter.submissions import MaskFile, Match, list_files, match, report
+from isocenter.problems import report
+from isocenter.submissions import MaskFile, Match, list_files, match
 
 SPECS = {"mask": MaskFile()}
 

@@ -6,8 +6,8 @@ import pytest
 import isocenter
 from isocenter.evaluation import Evaluation, evaluate
 from isocenter.metrics import catalogue
+from isocenter.problems import Problem
 from isocenter.scores import Row, frame
-from isocenter.submissions import Problem
 from isocenter.viewer._order import LIKELIHOOD_ERROR, cases_of, worst_first, yardsticks
 
 
@@ -34,7 +34,7 @@ def test_cases_without_an_output_come_first_then_those_without_a_number_then_equ
         ("B", "", "failed", 1.0),
         ("A", "", "dice", None),
         ("A", "", "missing", 1.0),
-        problems=(Problem("unusable", "grid differs", case="B", file="B.nii.gz"),),
+        problems=(Problem("unusable", "grid differs", case="B", file="B.nii.gz", code="bad_grid"),),
     )
     assert names(result, "dice") == ["A", "B", "C", "D", "E"]
     states = {case.name: (case.state, len(case.problems)) for case in cases_of(result)}

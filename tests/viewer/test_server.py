@@ -15,7 +15,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from isocenter.submissions import MaskFile, Problem
+from isocenter.problems import Problem
+from isocenter.submissions import MaskFile
 from isocenter.viewer import Session, Sight, listen, make_server
 from isocenter.viewer._server import answer
 from isocenter.volumes import Grid, Volume, read, write
@@ -139,7 +140,7 @@ def test_an_output_that_could_not_be_measured_is_not_read_again(
 ) -> None:
     """It may have taken all the memory that measuring a case may take; who looks has no such limit."""
     session = opened("hecktor2020", reference, submission, reference_visible=visible)
-    why = Problem("unusable", "took more than 8 GB of memory to measure", case="CHUV001")
+    why = Problem("unusable", "took more than 8 GB of memory to measure", case="CHUV001", code="out_of_memory")
     failed = replace(session.cases["CHUV001"], state="failed", problems=(why,))
     look = replace(session, cases=dict(session.cases) | {"CHUV001": failed}).look("CHUV001")
     if visible:

@@ -1,7 +1,8 @@
 """The command line: a thin door to the rooms behind it.
 
 Exit codes: 0 all is well; 1 something is wrong with the data (a submission, a table, an edition) and was listed; 2 the
-command itself was wrong (an unknown option, challenge or path); 130 stopped by the user.
+command itself was wrong (an unknown option, challenge or path); 3 the evaluator or the machine failed, which is not
+about the data; 130 stopped by the user.
 
 Nothing heavy is imported here: every command imports what it needs when it runs, so `isocenter --help` is quick.
 """
@@ -47,6 +48,8 @@ from isocenter.cli import (
     _view,
     _worker,
 )
+from isocenter.cli._terminal import show_failure
+from isocenter.problems import EvaluationFailed
 
 __all__ = ["app", "main"]
 
@@ -61,7 +64,7 @@ Examples:
 
 [bold]isocenter rank hecktor2020 team=team.parquet other=other.parquet[/]
 
-Exit codes: 0 all is well; 1 problems in the data, which are listed; 2 wrong usage; 130 stopped.
+Exit codes: 0 all is well; 1 problems in the data, which are listed; 2 wrong usage; 3 the evaluator failed; 130 stopped.
 """
 
 app = typer.Typer(
@@ -135,6 +138,8 @@ def main() -> None:
     except KeyboardInterrupt:
         typer.echo("\nStopped.", err=True)
         sys.exit(130)
+    except EvaluationFailed as failure:
+        sys.exit(show_failure(failure, done="scored").exit_code)
     except (LookupError, OSError, ValueError) as error:
         if not _is_ours(error):
             raise

@@ -13,17 +13,8 @@ from rich.markup import escape
 from isocenter import atomic
 from isocenter.cli._terminal import Move
 from isocenter.metrics import Candidates, case_likelihood, extract_candidates
-from isocenter.submissions import (
-    VOLUME_SUFFIXES,
-    Entry,
-    ImageFile,
-    Problem,
-    SubmissionRefused,
-    is_junk,
-    list_files,
-    match,
-    printable,
-)
+from isocenter.problems import Problem, SubmissionRefused, code_of_error, printable
+from isocenter.submissions import VOLUME_SUFFIXES, Entry, ImageFile, is_junk, list_files, match
 from isocenter.volumes import NUMPY_SUFFIXES, File, Grid, Volume, VolumeError, read, read_header, read_numpy, write
 
 _NNUNET = ("softmax", "probabilities")
@@ -70,7 +61,7 @@ def convert(soft: Path, out: Path, how: Extraction, *, geometry_of: Path | None,
             try:
                 grid, found = _extract(entry.file, grids.get(case), how)
             except (OSError, ValueError) as error:
-                problems.append(Problem("unusable", str(error), case=case, file=entry.name))
+                problems.append(Problem("unusable", str(error), case=case, file=entry.name, code=code_of_error(error)))
                 continue
             counts[case] = found.blobs.count
             likelihoods[case] = case_likelihood(found, how.case_likelihood)
@@ -99,20 +90,24 @@ def _find(soft: Path, suffixes: tuple[str, ...]) -> tuple[dict[str, Entry], list
         message = f"holds no soft map; expected <case>{suffixes[0]} (or {', '.join(suffixes[1:])})"
         if folders:
             message = f"soft maps lie in {len(folders)} folders ({', '.join(folders)}); which one is meant?"
-        raise SubmissionRefused(soft.name, [Problem("refused", message, file=soft.name)])
+        code = "ambiguous_output" if folders else "no_output"
+        raise SubmissionRefused(soft.name, [Problem("refused", message, file=soft.name, code=code)])
     maps: dict[str, Entry] = {}
     problems = [problem for problem in listing.problems if problem.severity != "note"]
     for entry in entries:
         name = PurePosixPath(entry.name).name
         suffix = next(suffix for suffix in suffixes if name.lower().endswith(suffix))
         case = name[: -len(suffix)].removesuffix("_softmax")
-        trouble = entry.trouble or ("" if case else f"no case has this name; expected <case>{suffix}")
+        trouble, code = entry.trouble, entry.code
+        if not trouble and not case:
+            trouble, code = f"no case has this name; expected <case>{suffix}", "bad_name"
         if not trouble and case in maps:
+            code = "ambiguous_output"
             trouble = f"there is {maps[case].name} for the case, too; which one is meant?"
             if _is_numpy(entry) != _is_numpy(maps[case]):
                 trouble += " If nnU-Net left both, give their folder as --geometry-of as well"
         if trouble:
-            problems.append(Problem("unusable", trouble, case=case, file=entry.name))
+            problems.append(Problem("unusable", trouble, case=case, file=entry.name, code=code))
         else:
             maps[case] = entry
     return maps, problems, len(there) - len(entries)
@@ -123,23 +118,27 @@ def _geometry(maps: Mapping[str, Entry], geometry_of: Path | None) -> tuple[dict
     if not maps:
         return {}, []
     if geometry_of is None:
-        return {}, [Problem("unusable", _NO_GEOMETRY, case=case, file=entry.name) for case, entry in maps.items()]
+        return {}, [
+            Problem("unusable", _NO_GEOMETRY, case=case, file=entry.name, code="bad_geometry")
+            for case, entry in maps.items()
+        ]
     listing = list_files(geometry_of, trusted=True)
     if any(problem.severity == "refused" for problem in listing.problems):
         return {}, list(listing.problems)
     found = match(listing, {"geometry": ImageFile()}, cases=maps)
-    reasons = {problem.case: problem.message for problem in reversed(found.problems)}
+    reasons = {problem.case: problem for problem in reversed(found.problems)}
     grids: dict[str, Grid] = {}
     problems: list[Problem] = []
     for case, entry in maps.items():
         file = found.files[case].get("geometry")
         try:
             if file is None:
-                raise VolumeError(reasons[printable(case)])
+                reason = reasons[printable(case)]
+                raise VolumeError(reason.message, code=reason.code)
             grids[case] = read_header(file).grid
         except (OSError, ValueError) as error:
             message = f"no geometry in {geometry_of}: {error}"
-            problems.append(Problem("unusable", message, case=case, file=entry.name))
+            problems.append(Problem("unusable", message, case=case, file=entry.name, code=code_of_error(error)))
     return grids, problems
 
 
@@ -150,5 +149,5 @@ def _extract(file: File, grid: Grid | None, how: Extraction) -> tuple[Grid, Cand
         found = extract_candidates(volume.array.T, rule=how.rule, likelihood=how.likelihood)
     except ValueError as error:
         msg = f"{error}, counted (z, y, x)"
-        raise VolumeError(msg) from error
+        raise VolumeError(msg, code=code_of_error(error, otherwise="bad_values")) from error
     return volume.grid, found

@@ -7,7 +7,7 @@ import json
 import typer
 
 from isocenter.cli._arguments import ChallengeName, Grid, Json, Phase, Reference, Submission, Workers, executor, setting
-from isocenter.cli._terminal import HELP_PAGE, count_problems, problem_dicts, progress, show_problems
+from isocenter.cli._terminal import HELP_PAGE, count_problems, problem_dicts, progress, show_failure, show_problems
 
 
 def check(
@@ -23,13 +23,14 @@ def check(
     r"""Check a submission and list all that is wrong with it. Changes nothing.
 
     Looks at names, completeness, archive members, geometry, values and file
-    sizes. Exits with 1 if there is anything worse than a note.
+    sizes. Exits with 1 if there is anything worse than a note, and with 3 if
+    the evaluator failed, which is not about the submission.
 
     Example: isocenter check hecktor2020 --reference reference/ \
              --submission team.zip
     """
     from isocenter import evaluation
-    from isocenter.submissions import printable
+    from isocenter.problems import EvaluationFailed, printable
 
     which, name = setting(challenge, grid, phase), printable(submission.name)
     with progress() as start:
@@ -47,6 +48,8 @@ def check(
         finally:
             if pool is not None:
                 pool.shutdown(cancel_futures=True)
+    if any(problem.is_failure for problem in problems):
+        raise show_failure(EvaluationFailed(which.challenge.name, problems), done="scored or changed", as_json=as_json)
     serious = [problem for problem in problems if problem.severity != "note"]
     if as_json:
         typer.echo(json.dumps({"ok": not serious, "problems": problem_dicts(problems)}, indent=2, ensure_ascii=False))

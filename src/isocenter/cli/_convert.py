@@ -115,7 +115,7 @@ def to_candidates(
              --geometry-of nnunet/
     """
     from isocenter.cli import _candidates
-    from isocenter.submissions import SubmissionRefused
+    from isocenter.problems import SubmissionRefused
 
     how = _candidates.Extraction(
         rule=_rule(rule),

@@ -90,7 +90,7 @@ def _pairs(scores: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
     """One row per team, case and part with the values of both sides, and all that is wrong with them."""
     import polars as pl
 
-    from isocenter.submissions import printable
+    from isocenter.problems import printable
 
     keys, known = ["submission", "case", "part"], _better()
     value, reference = (
@@ -173,7 +173,7 @@ def _csv(data: dict[str, Any]) -> str:
 
 
 def _show(opened: Tables, data: dict[str, Any]) -> None:
-    from isocenter.submissions import printable
+    from isocenter.problems import printable
 
     columns = ["criterion", "better", "n", "reference [Gy]", "submission [Gy]", "difference", "p", "adjusted p"]
     for team in dict.fromkeys(row["team"] for row in data["rows"]):

@@ -15,8 +15,8 @@ from isocenter.cli._terminal import problem_dicts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from isocenter.problems import Problem
     from isocenter.readers._balance import Units
-    from isocenter.submissions import Problem
 
 _MOST_BLOCKS = 1000
 
@@ -108,7 +108,7 @@ def _tables(files: dict[str, Path], by: Sequence[str], *, as_json: bool) -> dict
 
 
 def _refuse(problems: Sequence[Problem], *, as_json: bool) -> NoReturn:
-    from isocenter.submissions import report
+    from isocenter.problems import report
 
     if as_json:
         typer.echo(json.dumps({"ok": False, "problems": problem_dicts(problems)}, indent=2))

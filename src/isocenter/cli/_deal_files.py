@@ -14,12 +14,12 @@ import polars as pl
 from isocenter import atomic
 from isocenter.cli._receipt import file_digest
 from isocenter.cli._tables import csv_text
+from isocenter.problems import printable
 from isocenter.ranking import software_versions
 from isocenter.readers import Balance, Deal, deal, order
 from isocenter.readers._balance import Units
 from isocenter.report import matrix_plot
 from isocenter.report._print import Drawing, pieces
-from isocenter.submissions import printable
 
 # Of more values than these a picture shows nothing that the table does not.
 _MOST_DRAWN = 60

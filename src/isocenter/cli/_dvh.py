@@ -86,7 +86,7 @@ def dvh(
     """
     from isocenter import atomic
     from isocenter.metrics.dvh import RULES, table
-    from isocenter.submissions import printable
+    from isocenter.problems import printable
     from isocenter.volumes import VolumeError
 
     asked = _requests(request or ())

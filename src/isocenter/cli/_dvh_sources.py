@@ -41,14 +41,14 @@ class Which:
 
 def from_study(path: Path, which: Which, wanted: Sequence[str]) -> Found:
     """Histograms on the grid of the dose; a structure that cannot be painted costs only itself."""
-    from isocenter.submissions import printable
+    from isocenter.problems import printable
     from isocenter.volumes import dicom
 
     study = dicom.scan(path, patient=which.patient)
     matched = study.match(dose=which.dose, structures=which.structures)
     if matched.dose.type == "ERROR":
         msg = f"{matched.dose}: a dose of type ERROR is a difference of doses, of which there is no histogram"
-        raise dicom.DicomError(msg)
+        raise dicom.DicomError(msg, code="bad_format")
     dose = dicom.read_dose(matched.dose.file, irregular=which.irregular)
     drawn = dicom.read_structures(matched.structures.file)
     rois = [_named(drawn, name) for name in wanted] or [roi for roi in drawn if roi.contours or roi.problem]
@@ -93,7 +93,7 @@ def _painted(roi: Roi, dose: Volume, rule: Rule) -> tuple[DVH, Sequence[str]]:
 
 
 def _named(drawn: StructureSet, name: str) -> Roi:
-    from isocenter.submissions import printable
+    from isocenter.problems import printable
     from isocenter.volumes.dicom import DicomError
 
     try:
@@ -105,7 +105,7 @@ def _named(drawn: StructureSet, name: str) -> Roi:
 def from_files(dose: str | None, structures: str | None, wanted: Sequence[str]) -> Found:
     """Histograms of the masks in a folder, named by their files."""
     from isocenter.metrics.dvh import dvh_in
-    from isocenter.submissions import printable
+    from isocenter.problems import printable
     from isocenter.volumes import read
 
     if dose is None or structures is None:

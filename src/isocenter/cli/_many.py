@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from isocenter.ensembles import Turnout
-    from isocenter.submissions import Problem
+    from isocenter.problems import Problem
 
 _ABSENT: tuple[Literal["missing", "failed"], ...] = ("missing", "failed")
 
@@ -49,7 +49,7 @@ def by_name(arguments: Sequence[str], *, hint: str = "NAME=SUBMISSION") -> dict[
 def working(which: Setting, workers: int, *, as_json: bool) -> Iterator[tuple[Callable[[str], Move], Executor | None]]:
     """Progress bars and a pool; what goes wrong with the data inside is said, and ends the command with 1."""
     from isocenter.ensembles import EnsembleError
-    from isocenter.submissions import SubmissionRefused
+    from isocenter.problems import SubmissionRefused
 
     pool = executor(workers)
     try:

@@ -180,8 +180,8 @@ def open_reads(path: Path) -> pl.DataFrame:
 
 def refuse_reads(error: ReadsError, path: Path, *, as_json: bool) -> NoReturn:
     """Say everything that is wrong with the reads, and end the command with 1."""
+    from isocenter.problems import printable
     from isocenter.stats.mrmc import ReadsError
-    from isocenter.submissions import printable
 
     name = path.name if error.source in ("reads", "lesions") else error.source
     if as_json:

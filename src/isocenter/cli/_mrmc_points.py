@@ -82,7 +82,7 @@ class Found:
 
     def show(self) -> None:
         """The sentences and tables, on the terminal."""
-        from isocenter.submissions import printable
+        from isocenter.problems import printable
 
         parts = []
         for name, one in self.against:

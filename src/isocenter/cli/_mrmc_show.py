@@ -23,7 +23,7 @@ NAMES = {"auc": "AUC", "sensitivity": "sensitivity", "specificity": "specificity
 
 
 def show(found: Analysis, verdicts: Verdicts, *, title: str) -> None:
-    from isocenter.submissions import printable
+    from isocenter.problems import printable
 
     interval = f"{100 * found.level:g} % interval"
     rows = [

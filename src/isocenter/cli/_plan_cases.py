@@ -156,7 +156,7 @@ def _plan(plan: CasePlan) -> dict[str, Any]:
 
 
 def _show(plan: CasePlan, *, title: str, best: list[str]) -> None:
-    from isocenter.submissions import printable
+    from isocenter.problems import printable
 
     columns = ["cases", "right winner", "normal theory", "right top 3", "width of rank sets", "possible winners"]
     rows = [

@@ -193,7 +193,7 @@ def _overrides(path: Path | None, *, known: set[str]) -> dict[str, Override]:
 
 def _tell(reports: Sequence[CaseReport], out: Path, *, as_json: bool) -> None:
     """What became of every case; leaves with exit code 1 if one failed."""
-    from isocenter.submissions import printable
+    from isocenter.problems import printable
 
     counts = Counter(report.state for report in reports)
     if as_json:

@@ -18,8 +18,8 @@ from isocenter.cli._many import show_table
 from isocenter.cli._terminal import problem_dicts
 
 if TYPE_CHECKING:
+    from isocenter.problems import Problem
     from isocenter.ranking import LeadChange, Moment, Progress
-    from isocenter.submissions import Problem
 
 _COLUMNS = ("team", "time", "score")
 # A hundred thousand submissions with long names.
@@ -125,9 +125,9 @@ def _lines(path: Path) -> tuple[list[tuple[int, list[str]]], list[Problem]]:
 
 
 def _problem(path: Path, text: str, line: int | None = None) -> Problem:
-    from isocenter.submissions import Problem
+    from isocenter.problems import Problem
 
-    return Problem("refused", text, file=path.name if line is None else f"{path.name}:{line}")
+    return Problem("refused", text, file=path.name if line is None else f"{path.name}:{line}", code="bad_table")
 
 
 def _moment(text: str) -> tuple[Moment, str]:
@@ -149,7 +149,7 @@ def _number(text: str) -> float:
 
 
 def _refuse(path: Path, problems: Sequence[Problem], *, as_json: bool) -> None:
-    from isocenter.submissions import report
+    from isocenter.problems import report
 
     if as_json:
         typer.echo(json.dumps({"ok": False, "problems": problem_dicts(problems)}, indent=2))
@@ -186,7 +186,7 @@ def _defined(value: float) -> float | None:
 
 
 def _show(found: Progress, changes: Sequence[LeadChange], *, title: str) -> None:
-    from isocenter.submissions import printable
+    from isocenter.problems import printable
 
     if found.teams:
         rows = [

@@ -353,7 +353,7 @@ def _read(tables: list[str], *, challenge: str) -> tuple[dict[str, list[pl.DataF
     Tables of another challenge or cohort do not belong together at all.
     """
     from isocenter import scores
-    from isocenter.submissions import printable
+    from isocenter.problems import printable
 
     by_team: dict[str, list[pl.DataFrame]] = {}
     records: dict[str, dict[str, Any]] = {}

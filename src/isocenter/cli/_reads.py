@@ -86,7 +86,7 @@ def reads(
 
 
 def _show(scores: ReaderScores, *, title: str) -> None:
-    from isocenter.submissions import printable
+    from isocenter.problems import printable
 
     rows = [row for one in scores.readers for row in _rows(one.reader, one, _interval(one.auroc))]
     rows += [row for panel in scores.panels for row in _rows(f"mean of {panel.readers}", panel, _number(panel.auroc))]

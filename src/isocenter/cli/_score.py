@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from isocenter.cli._arguments import ChallengeName, Grid, Json, Phase, Reference, Submission, Workers, executor, setting
-from isocenter.cli._terminal import HELP_PAGE, count_problems, problem_dicts, progress, show_problems
+from isocenter.cli._terminal import HELP_PAGE, count_problems, problem_dicts, progress, show_failure, show_problems
 
 if TYPE_CHECKING:
     import polars as pl
 
     from isocenter.evaluation import Challenge
+    from isocenter.problems import Problem
     from isocenter.ranking import Board
 
 
@@ -33,14 +35,15 @@ def score(
 
     Runs the same check as `isocenter check` first. A case that cannot be
     measured is listed and does not keep the others from being scored; the
-    exit code is then 1. If the run is stopped, the same command continues it.
+    exit code is then 1. If the evaluator fails, nothing is scored, and the
+    exit code is 3. If the run is stopped, the same command continues it.
 
     Example: isocenter score hecktor2020 --reference reference/ \
              --submission team.zip --out team.parquet
     """
     from isocenter import evaluation, scores
     from isocenter.metrics import catalogue
-    from isocenter.submissions import SubmissionRefused, printable
+    from isocenter.problems import EvaluationFailed, SubmissionRefused, printable
 
     which, name = setting(challenge, grid, phase), printable(submission.name)
     if out.is_dir() or out.suffix != ".parquet":
@@ -61,13 +64,10 @@ def score(
                 journal=journal,
             )
     except SubmissionRefused as refusal:
-        if as_json:
-            typer.echo(json.dumps({"ok": False, "problems": problem_dicts(refusal.problems)}, indent=2))
-        else:
-            typer.echo(f"{which.challenge.name}: {name} was not accepted; nothing was scored.\n", err=True)
-            show_problems(refusal.problems)
-            typer.echo(f"\n{count_problems(refusal.problems)}. What to do about each: {HELP_PAGE}")
-        raise typer.Exit(1) from None
+        raise _show_refusal(which.challenge, name, refusal.problems, as_json=as_json) from None
+    except EvaluationFailed as failure:
+        kept = str(journal) if journal.exists() else ""
+        raise show_failure(failure, done="scored", kept=kept, as_json=as_json) from None
     except KeyboardInterrupt:
         kept = f"Finished cases are kept in {journal}; the same command continues." if journal.exists() else ""
         typer.echo(f"\nStopped. {kept}".rstrip(), err=True)
@@ -96,6 +96,17 @@ def score(
             typer.echo(f"{shown}  {rule}" + (f" ({notes})" if notes else ""))
         typer.echo(f"{which.challenge.name}: {name} scored: {counts}. Written to {out}")
     raise typer.Exit(1 if failed else 0)
+
+
+def _show_refusal(challenge: Challenge, name: str, problems: Sequence[Problem], *, as_json: bool) -> typer.Exit:
+    """List what keeps a submission from being scored; gives the exit that says so, too."""
+    if as_json:
+        typer.echo(json.dumps({"ok": False, "problems": problem_dicts(problems)}, indent=2))
+    else:
+        typer.echo(f"{challenge.name}: {name} was not accepted; nothing was scored.\n", err=True)
+        show_problems(problems)
+        typer.echo(f"\n{count_problems(problems)}. What to do about each: {HELP_PAGE}")
+    return typer.Exit(1)
 
 
 def _on_its_own(challenge: Challenge, table: pl.DataFrame) -> dict[str, Board | str]:

@@ -32,7 +32,7 @@ def show(
     """
     from isocenter import atomic, report
     from isocenter.evaluation import depict, open_cohort
-    from isocenter.submissions import printable
+    from isocenter.problems import printable
 
     which = setting(challenge, grid)
     if out.is_dir() or out.suffix != ".html":

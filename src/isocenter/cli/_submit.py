@@ -176,8 +176,8 @@ def _zip(submission: Path, scratch: Path) -> Path:
         file, problems = submission, []
     problems = problems or [one for one in list_files(file).problems if one.severity == "refused"]
     if problems:
-        said = [{"severity": p.severity, "message": p.message, "case": p.case, "file": p.file} for p in problems]
-        raise _submit_site.Refusal(422, f"{submission.name} is not sent; nothing was used.", said)
+        found = [problem.to_dict() for problem in problems]
+        raise _submit_site.Refusal(422, f"{submission.name} is not sent; nothing was used.", found)
     return file
 
 
@@ -297,9 +297,9 @@ def _found_in_it(there: _submit_site.Site, challenge: str, found: Any) -> list[d
 
 def _list(problems: Sequence[dict[str, str]], url: str) -> None:
     from isocenter.cli._terminal import count_problems, show_problems
-    from isocenter.submissions import Problem
+    from isocenter.problems import Problem
 
-    found = [Problem(**one) for one in problems]  # type: ignore[arg-type]
+    found = [Problem.from_dict(one) for one in problems]
     lost = {one.case for one in found if one.severity in ("unusable", "missing") and one.case}
     about = f"; {len(lost)} {'case has' if len(lost) == 1 else 'cases have'} no usable output" if lost else ""
     typer.echo(f"Found in the files: {count_problems(found)}{about}.")

@@ -6,11 +6,12 @@ import hashlib
 import shutil
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from isocenter.submissions import Problem
+    from isocenter.problems import Problem
 
 # What is packed already gains nothing by it, and takes as long.
 _PACKED = (".gz", ".zip", ".png", ".jpg", ".npz", ".mp4")
@@ -26,14 +27,17 @@ def pack(folder: Path, to: Path, move: Callable[[int, int], None]) -> list[Probl
     move
         Called with (bytes packed, bytes in all).
     """
-    from isocenter.submissions import Problem, is_junk, list_files
+    from isocenter.problems import Problem
+    from isocenter.submissions import is_junk, list_files
 
     listing = list_files(folder)
     entries = [entry for entry in listing.entries if not is_junk(entry.name)]
-    problems = [Problem("refused", entry.trouble, file=entry.name) for entry in entries if entry.trouble]
-    problems += [Problem("refused", one.message, file=one.file) for one in listing.problems if one.severity != "note"]
+    problems = [
+        Problem("refused", entry.trouble, file=entry.name, code=entry.code) for entry in entries if entry.trouble
+    ]
+    problems += [replace(one, severity="refused") for one in listing.problems if one.severity != "note"]
     if not entries:
-        problems.append(Problem("refused", "the folder holds no files", file=folder.name))
+        problems.append(Problem("refused", "the folder holds no files", file=folder.name, code="no_output"))
     if problems:
         return problems
     done, total = 0, sum(entry.size for entry in entries)

@@ -108,7 +108,7 @@ def csv_text(table: pl.DataFrame) -> str:
     """As CSV; names that strangers chose are texts in a spreadsheet, and no formulas."""
     import polars as pl
 
-    from isocenter.submissions import as_cell
+    from isocenter.problems import as_cell
 
     texts = [pl.col(name).map_elements(as_cell, pl.String) for name, kind in table.schema.items() if kind == pl.String]
     return table.with_columns(texts).write_csv()

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 if TYPE_CHECKING:
     from isocenter.metrics import Metric
+    from isocenter.problems import EvaluationFailed, Problem
     from isocenter.ranking import Board
-    from isocenter.submissions import Problem
 
 HELP_PAGE = "docs/how-to/fix-a-submission.md"
+
+EVALUATOR_FAILED = 3
+"""The exit code where something was not measured through no fault of the output."""
+
+_FAILING = ("evaluator", "machine")
 
 
 Move = Callable[[int, int, str], None]
@@ -45,13 +50,13 @@ def progress() -> Iterator[Callable[[str], Move]]:
         yield start
 
 
-def show_problems(problems: Sequence[Problem]) -> None:
+def show_problems(problems: Sequence[Problem], *, err: bool = False) -> None:
     """One line per problem: what follows from it, case, file, what was found."""
     rows = [(p.severity, p.case or "…", p.file or "–", p.message) for p in problems]
     widths = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
     for row in rows:
         cells = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False))
-        typer.echo(f"  {cells}  {row[3]}")
+        typer.echo(f"  {cells}  {row[3]}", err=err)
 
 
 def count_problems(problems: Sequence[Problem]) -> str:
@@ -60,9 +65,36 @@ def count_problems(problems: Sequence[Problem]) -> str:
     return ", ".join(f"{counts[s]} {s}" for s in ("refused", "unusable", "missing", "warning", "note") if counts[s])
 
 
-def problem_dicts(problems: Sequence[Problem]) -> list[dict[str, Any]]:
-    """Problems as JSON values."""
-    return [asdict(problem) for problem in problems]
+def problem_dicts(problems: Sequence[Problem], *, detail: bool = False) -> list[dict[str, str]]:
+    """Problems as JSON values; with their tracebacks for the organisers."""
+    return [problem.to_dict(detail=detail) for problem in problems]
+
+
+def show_failure(failure: EvaluationFailed, *, done: str, kept: str = "", as_json: bool = False) -> typer.Exit:
+    """Say that the evaluator failed, or the machine, and with which traceback; gives the exit that says so, too.
+
+    Parameters
+    ----------
+    done
+        What was not done: "scored", "checked".
+    kept
+        Where finished cases are kept; "" if there are none.
+    """
+    if as_json:
+        failed = {f"{origin}_failed": any(one.origin == origin for one in failure.causes) for origin in _FAILING}
+        content = {"ok": False, **failed, "problems": problem_dicts(failure.problems, detail=True)}
+        typer.echo(json.dumps(content, indent=2, ensure_ascii=False))
+        return typer.Exit(EVALUATOR_FAILED)
+    typer.echo(f"{failure.challenge}: {failure.verdict}; nothing was {done}.\n", err=True)
+    show_problems(failure.problems, err=True)
+    first = next((one for one in failure.causes if one.detail), None)
+    if first is not None:
+        typer.echo(f"\nThe traceback of the first{f', {first.case}' if first.case else ''}:\n", err=True)
+        typer.echo(first.detail.rstrip(), err=True)
+    typer.echo(f"\n{count_problems(failure.problems)}. This is not about the files of a team.", err=True)
+    if kept:
+        typer.echo(f"Finished cases are kept in {kept}; once this is mended, the same command continues.", err=True)
+    return typer.Exit(EVALUATOR_FAILED)
 
 
 def _components(board: Board) -> dict[str, dict[str, str]]:

@@ -48,7 +48,7 @@ def view(
     import webbrowser
 
     from isocenter import viewer
-    from isocenter.submissions import printable
+    from isocenter.problems import printable
 
     which, team = setting(challenge, grid), printable(submission.stem)
     if case is not None:
@@ -82,7 +82,7 @@ def view(
 def _check_case(case: str, which: Setting, reference: Path) -> None:
     """Say that there is no such case, and which are called much the same."""
     from isocenter.evaluation import open_cohort
-    from isocenter.submissions import printable
+    from isocenter.problems import printable
 
     names = [known.name for known in open_cohort(which.challenge, reference).cases]
     if case in names:
@@ -97,7 +97,7 @@ def _check_case(case: str, which: Setting, reference: Path) -> None:
 def _scored(which: Setting, reference: Path, submission: Path, workers: int) -> Evaluation:
     """The scores of the submission; one that is refused is told why, and the command ends."""
     from isocenter import evaluation
-    from isocenter.submissions import SubmissionRefused, printable
+    from isocenter.problems import SubmissionRefused, printable
 
     pool = executor(workers)
     try:

@@ -10,7 +10,8 @@ import polars as pl
 
 from isocenter import evaluation
 from isocenter.evaluation import Challenge, load_challenge
-from isocenter.submissions import GridPolicy, Problem, report
+from isocenter.problems import Problem, report
+from isocenter.submissions import GridPolicy
 
 Path = str | os.PathLike[str]
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, TypeVar
 
 from isocenter.ensembles._error import EnsembleError
-from isocenter.submissions import FileSpec, GridPolicy, Listing, Problem, SubmissionRefused, list_files, match, report
+from isocenter.problems import Problem, SubmissionRefused, code_of_error, origin_of_error, report
+from isocenter.submissions import FileSpec, GridPolicy, Listing, list_files, match
 from isocenter.volumes import File, Grid, LabelMap, digest
 
 Path = str | os.PathLike[str]
@@ -131,7 +132,10 @@ class CaseTask:
             roll.digests[voter] = digest(file)
             reading = self.spec.read(file, grid=self.grid, policy=self.policy)
         except (ValueError, OSError) as error:
-            roll.problems.append(of_voter(voter, Problem("unusable", _reason(error), self.case, file.name)))
+            if origin_of_error(error, reading="output") == "machine":
+                raise  # a disk that fails is not a voter who has no mask
+            problem = Problem("unusable", _reason(error), self.case, file.name, code=code_of_error(error))
+            roll.problems.append(of_voter(voter, problem))
             return None
         roll.states[voter] = "voted"
         roll.problems += [of_voter(voter, problem) for problem in reading.problems(case=self.case, file=file.name)]
@@ -144,7 +148,9 @@ class CaseTask:
         try:
             return _as_map(self.truth_spec.read(self.truth, grid=None, policy="refuse").value)
         except (ValueError, OSError) as error:
-            raise TruthError(report([Problem("unusable", _reason(error), self.case, self.truth.name)])) from error
+            origin, code = origin_of_error(error, reading="reference"), code_of_error(error)
+            problem = Problem("unusable", _reason(error), self.case, self.truth.name, code=code, origin=origin)
+            raise TruthError(report([problem])) from error
 
 
 def open_votes(
@@ -183,8 +189,9 @@ def _reasonable(listing: Listing, cases: int) -> Listing:
     """The listing, or, with far more files than an answer has, a refusal: comparing all names would take long."""
     if len(listing.entries) <= (limit := 1000 + 10 * cases):
         return listing
-    message = f"{len(listing.entries):,} files; an answer to {cases} cases has at most {limit:,}"
-    return Listing(listing.name, (), (Problem("refused", message, file=listing.name),))
+    files = len(listing.entries)
+    problem = Problem.of("too_many_files", "refused", file=listing.name, files=files, cases=cases, most=limit)
+    return Listing(listing.name, (), (problem,))
 
 
 def slots(challenge: AsksForMasks) -> tuple[str, str]:

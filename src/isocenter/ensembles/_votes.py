@@ -21,7 +21,8 @@ from isocenter.ensembles._open import (
     open_votes,
 )
 from isocenter.ensembles._patterns import Patterns, count_patterns
-from isocenter.submissions import GridPolicy, Problem
+from isocenter.problems import Problem
+from isocenter.submissions import GridPolicy
 
 MISSING_VOTES = "background"
 """The policy for a voter without a usable mask: it votes background, and is counted."""

@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import math
-import traceback
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from isocenter.evaluation._cache import prepared, reference_digest
-from isocenter.evaluation._challenge import Case, Challenge, OutputError, Score
+from isocenter.evaluation._challenge import Case, Challenge, Score
 from isocenter.evaluation._cohort import CohortCase, CohortError
 from isocenter.evaluation._depict import Picture
+from isocenter.evaluation._stages import blame_evaluator, describe_error, report_stage
 from isocenter.metrics import catalogue
-from isocenter.submissions import GridPolicy, Problem
+from isocenter.problems import (
+    Origin,
+    OutputError,
+    Problem,
+    Remark,
+    Severity,
+    code_of_error,
+    make_words,
+    origin_of_error,
+)
+from isocenter.submissions import GridPolicy
 from isocenter.volumes import File, VolumeError, digest
 
 
@@ -54,13 +64,36 @@ def _digest(file: File) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """What came out for one case: its scores, or why there are none."""
+    """What came out for one case: its scores, or why there are none.
+
+    ============  =============================================================================================
+    measured      there are scores
+    missing       the submission has no output for it
+    failed        its output cannot be used
+    no reference  its reference cannot be used
+    unmeasured    nobody could measure it through no fault of the output: the evaluator failed, or the machine
+    ============  =============================================================================================
+    """
 
     case: str
-    state: Literal["measured", "missing", "failed", "no reference"]
+    state: Literal["measured", "missing", "failed", "no reference", "unmeasured"]
     scores: tuple[Score, ...] = ()
     problems: tuple[Problem, ...] = ()
     key: Mapping[str, Any] | None = None
+
+    @classmethod
+    def stopped_by(cls, problem: Problem) -> Self:
+        """The result of a case that could not be measured; its state follows from where the problem arose."""
+        states: dict[Origin, Literal["failed", "no reference"]] = {"output": "failed", "reference": "no reference"}
+        return cls(problem.case, states.get(problem.origin, "unmeasured"), (), (problem,))
+
+
+class _Stopped(ValueError):
+    """Carries the problem that stopped a case."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        super().__init__(problem.message)
 
 
 def check_case(task: CaseTask) -> CaseResult:
@@ -75,27 +108,42 @@ def measure_case(task: CaseTask) -> CaseResult:
 
 def _done(task: CaseTask, *, measuring: bool) -> CaseResult:
     challenge = task.challenge
+    stage = report_stage("read")
     try:
-        key = task.key() if measuring or challenge.inspect else None
+        key = _key(task) if measuring or challenge.inspect else None
         output, result = _read_output(task)
-    except Exception as error:
-        return failed(task.case.name, _explain(error))
-    if result.state != "measured" or key is None:
-        return replace(result, scores=(), key=key)
-    try:
+        if result.state != "measured" or key is None:
+            return replace(result, scores=(), key=key)
+        stage = report_stage("prepare")
         reference = prepared(task.cache, _cache_key(task, key), lambda: _prepare(task))
-    except Exception as error:
-        problem = Problem("refused", _explain(error), case=task.case.name)
-        return CaseResult(task.case.name, "no reference", (), (problem,))
-    try:
-        remarks = challenge.inspect(reference, output) if challenge.inspect else ()
-        problems = (*result.problems, *(Problem(*remark, case=task.case.name) for remark in remarks))
+        stage = report_stage("inspect")
+        problems = (*result.problems, *_inspected(task, reference, output))
+        stage = report_stage("measure")
         scores = _measured(challenge, reference, output) if measuring else []
+    except _Stopped as stop:
+        return CaseResult.stopped_by(stop.problem)
     except OutputError as error:
-        return failed(task.case.name, str(error))
-    except Exception as error:
-        return failed(task.case.name, f"could not be measured: {_explain(error, always_where=True)}")
+        problem = Problem("unusable", str(error), case=task.case.name, code=error.code)
+        return CaseResult.stopped_by(problem)
+    except (Exception, SystemExit) as error:
+        return CaseResult.stopped_by(blame_evaluator(stage, error, case=task.case.name))
     return CaseResult(result.case, "measured", (*result.scores, *scores), problems, key)
+
+
+def _key(task: CaseTask) -> dict[str, Any]:
+    """The key of a task; what cannot be hashed is the reference, as an output without a hash is still an output."""
+    try:
+        return task.key()
+    except OSError as error:
+        origin = origin_of_error(error, reading="reference")
+        raise _Stopped(_unreadable(error, "refused", origin, case=task.case.name)) from error
+
+
+def _inspected(task: CaseTask, reference: Any, output: Mapping[str, Any]) -> Iterator[Problem]:
+    """What `inspect` has to say of the output."""
+    if task.challenge.inspect is not None:
+        for remark in (Remark(*found) for found in task.challenge.inspect(reference, output)):
+            yield Problem(remark.severity, remark.text, case=task.case.name, code=remark.code)
 
 
 def picture_of(task: CaseTask) -> Picture:
@@ -109,17 +157,11 @@ def picture_of(task: CaseTask) -> Picture:
     return task.challenge.depict(prepared(task.cache, _cache_key(task, task.key()), lambda: _prepare(task)), output)
 
 
-def failed(case: str, reason: str) -> CaseResult:
-    """The result of a case that could not be measured."""
-    return CaseResult(case, "failed", (), (Problem("unusable", reason, case=case),))
-
-
 def _read_output(task: CaseTask) -> tuple[dict[str, Any], CaseResult]:
     """What the submission holds for the case, and a result without measurements that says how it was read."""
     values: dict[str, Any] = {}
     problems: list[Problem] = []
     observations: list[Score] = []
-    broken = False
     for slot, spec in task.challenge.output.items():
         file = task.output.get(slot)
         if file is None:
@@ -127,33 +169,49 @@ def _read_output(task: CaseTask) -> tuple[dict[str, Any], CaseResult]:
         grid = task.case.grids.get(spec.grid_of) if spec.grid_of else None
         try:
             reading = spec.read(file, grid=grid, policy=task.grid)
-        except (ValueError, OSError) as error:
-            problems.append(Problem("unusable", _explain(error), case=task.case.name, file=file.name))
-            broken = True
+            remarks = reading.problems(case=task.case.name, file=file.name)
+        except (ValueError, OSError, MemoryError) as error:
+            origin = origin_of_error(error, reading="output")
+            problems.append(_unreadable(error, "unusable", origin, case=task.case.name, file=file.name))
+            continue
+        except Exception as error:  # a defect of the reader, which the challenge brings
+            problems.append(blame_evaluator("read", error, case=task.case.name, file=file.name))
             continue
         values[slot] = reading.value
-        problems += reading.problems(case=task.case.name, file=file.name)
+        problems += remarks
         observations += [Score(metric, value) for metric, value in reading.observations]
-    state: Literal["measured", "missing", "failed"] = "measured"
+    state: Literal["measured", "missing", "failed", "unmeasured"] = "measured"
     if len(values) < len(task.challenge.output):
-        state = "failed" if broken else "missing"
+        broken = [problem for problem in problems if problem.severity == "unusable"]
+        # Where the evaluator failed, too, the output is not known to be at fault in the end: nobody pays.
+        innocent = any(problem.origin != "output" for problem in broken)
+        state = "unmeasured" if innocent else "failed" if broken else "missing"
     return values, CaseResult(task.case.name, state, tuple(observations), tuple(problems))
 
 
 def _prepare(task: CaseTask) -> Any:
+    """What `prepare` makes of a case; `_Stopped` if the reference, or `prepare` itself, is at fault."""
+    case = task.case.name
     try:
         read = {
             slot: spec.read(task.case.files[slot], grid=None, policy="refuse").value
             for slot, spec in task.challenge.reference.items()
         }
     except (ValueError, OSError) as error:
-        msg = f"cannot be read: {error}"
-        raise ValueError(msg) from error
-    try:
-        return task.challenge.prepare(Case(task.case.name, read, task.case.facts))
+        origin = origin_of_error(error, reading="reference")
+        message, code = f"cannot be read: {error}", code_of_error(error, otherwise="reference")
+        problem = Problem("refused", message, case=case, code=code, origin=origin)
+        raise _Stopped(problem) from error
     except Exception as error:
-        msg = f"cannot be prepared: {_explain(error, always_where=True)}"
-        raise ValueError(msg) from error
+        raise _Stopped(blame_evaluator("prepare", error, case=case)) from error
+    try:
+        return task.challenge.prepare(Case(case, read, task.case.facts))
+    except (CohortError, VolumeError) as error:  # some read their files, or a part of them, only now
+        code = error.code if isinstance(error, VolumeError) else "reference"
+        message = f"cannot be prepared: {error}"
+        raise _Stopped(Problem("refused", message, case=case, code=code, origin="reference")) from error
+    except Exception as error:
+        raise _Stopped(blame_evaluator("prepare", error, case=case)) from error
 
 
 def _cache_key(task: CaseTask, key: Mapping[str, Any]) -> tuple[str, ...]:
@@ -194,12 +252,11 @@ def _checked(score: Score, challenge: Challenge) -> Score:
     return Score(score.metric, float(score.value), score.part)
 
 
-def _explain(error: Exception, *, always_where: bool = False) -> str:
-    """The reason of a failure; of an unforeseen one also its place, for whoever wrote the code."""
+def _unreadable(error: Exception, severity: Severity, origin: Origin, *, case: str, file: str = "") -> Problem:
+    """What kept a file from being read."""
+    text = str(error)
     if isinstance(error, OSError) and error.strerror:
-        return f"cannot be read: {error.strerror}"  # without the path, which is nobody's business
-    meant = isinstance(error, VolumeError | OutputError | CohortError)
-    if meant or (isinstance(error, ValueError | OSError) and not always_where):
-        return str(error)
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {error} ({Path(place.filename).name}, line {place.lineno})"
+        text = make_words("unreadable", detail=error.strerror)  # without the path, which is nobody's business
+    elif isinstance(error, MemoryError):
+        text = describe_error(error)
+    return Problem(severity, text, case=case, file=file, code=code_of_error(error), origin=origin)

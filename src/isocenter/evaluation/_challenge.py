@@ -10,12 +10,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 
 from isocenter.evaluation._depict import Picture
 from isocenter.metrics import catalogue
+from isocenter.problems import Remark
 from isocenter.ranking import Participation, Rule
 from isocenter.submissions import FileSpec, Listing
 from isocenter.volumes import File
@@ -33,17 +34,6 @@ class Score(NamedTuple):
     metric: str
     value: float | None
     part: str = ""
-
-
-class OutputError(ValueError):
-    """Raised by `measure` or `inspect` for an output that cannot be measured: the case fails, its team reads why."""
-
-
-class Remark(NamedTuple):
-    """Something that a team should know of its output, which is measured all the same."""
-
-    severity: Literal["warning", "note"]
-    text: str
 
 
 @dataclass(frozen=True, slots=True)

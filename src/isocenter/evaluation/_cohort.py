@@ -13,12 +13,14 @@ import io
 import math
 import os
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from isocenter.evaluation._challenge import Challenge
-from isocenter.submissions import FileSpec, Listing, Problem, is_folder, is_junk, list_files, match, report
+from isocenter.evaluation._stages import blame_evaluator
+from isocenter.problems import EvaluationFailed, OutputError, Problem, code_of_error, origin_of_error, report
+from isocenter.submissions import FileSpec, Listing, is_folder, is_junk, list_files, match
 from isocenter.volumes import File, Grid, VolumeError, read_bytes, read_header, suffix_of
 
 MANIFEST = "cases.csv"
@@ -26,7 +28,17 @@ _LONGEST = 1 << 26
 
 
 class CohortError(ValueError):
-    """A reference that cannot be scored against; the message lists everything that is wrong with it."""
+    """A reference that cannot be scored against; the message lists everything that is wrong with it.
+
+    Attributes
+    ----------
+    problems
+        The same one by one, each with code and origin.
+    """
+
+    def __init__(self, message: str, problems: Iterable[Problem] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems) or (Problem("refused", message, code="reference", origin="reference"),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,22 +64,22 @@ def open_cohort(challenge: Challenge, path: str | os.PathLike[str]) -> Cohort:
     """Find the cases of a challenge and read their geometry, not their voxels."""
     listing = list_files(path, trusted=True)
     if challenge.arrange_reference is not None:
-        listing = challenge.arrange_reference(listing)
+        listing = arrange_files(challenge, challenge.arrange_reference, listing)
     listed, problems = _manifest(listing)
     names = _case_names(listing, challenge.reference)
     if listed is not None:
-        problems += [
-            Problem("refused", f"listed in {MANIFEST}, but has no file", case=n) for n in listed if n not in names
-        ]
-        problems += [
-            Problem("refused", f"has a file, but is not listed in {MANIFEST}", case=n) for n in names if n not in listed
-        ]
+        problems += [_problem(f"listed in {MANIFEST}, but has no file", case=n) for n in listed if n not in names]
+        problems += [_problem(f"has a file, but is not listed in {MANIFEST}", case=n) for n in names if n not in listed]
     if not names:
         expected = ", ".join(spec.name("<case>", (*spec.suffixes, "/")[0]) for spec in challenge.reference.values())
-        problems.append(Problem("refused", f"holds no case; expected files named {expected}", file=listing.name))
+        problems.append(_problem(f"holds no case; expected files named {expected}", file=listing.name))
     problems += _not_cases(listing, next(iter(challenge.reference.values())), names)
     found = match(listing, challenge.reference, cases=names)
-    problems += [p for p in (*listing.problems, *found.problems) if p.severity in ("refused", "unusable", "missing")]
+    problems += [
+        replace(problem, origin="reference")
+        for problem in (*listing.problems, *found.problems)
+        if problem.severity in ("refused", "unusable", "missing")
+    ]
     cases = []
     for name in names:
         grids = {}
@@ -76,12 +88,31 @@ def open_cohort(challenge: Challenge, path: str | os.PathLike[str]) -> Cohort:
                 if suffix_of(file.name):
                     grids[slot] = read_header(file).grid
             except (VolumeError, OSError) as error:
-                problems.append(Problem("unusable", str(error), case=name, file=file.name))
+                origin, code = origin_of_error(error, reading="reference"), code_of_error(error)
+                problems.append(Problem("unusable", str(error), case=name, file=file.name, code=code, origin=origin))
         cases.append(CohortCase(name, found.files[name], grids, *(listed or {}).get(name, (1.0, {}))))
     if problems:
-        msg = f"{challenge.name}: the reference {Path(path)} cannot be used:\n{report(dict.fromkeys(problems))}"
-        raise CohortError(msg)
+        problems = list(dict.fromkeys(problems))
+        msg = f"{challenge.name}: the reference {Path(path)} cannot be used:\n{report(problems)}"
+        raise CohortError(msg, problems)
     return Cohort(listing.name, tuple(cases))
+
+
+def arrange_files(challenge: Challenge, arrange: Callable[..., Listing], listing: Listing, *more: object) -> Listing:
+    """What `arrange` or `arrange_reference` makes of files; whatever else they raise is the evaluator's fault."""
+    try:
+        return arrange(listing, *more)
+    except CohortError:
+        raise
+    except OutputError as error:
+        problem = Problem("refused", str(error), file=listing.name, code=error.code)
+        return replace(listing, entries=(), problems=(*listing.problems, problem))
+    except Exception as error:
+        raise EvaluationFailed(challenge.name, [blame_evaluator("arrange", error)]) from error
+
+
+def _problem(message: str, *, case: str = "", file: str = "") -> Problem:
+    return Problem("refused", message, case=case, file=file, code="reference", origin="reference")
 
 
 def _case_names(listing: Listing, specs: Mapping[str, FileSpec]) -> list[str]:
@@ -132,7 +163,7 @@ def _not_cases(listing: Listing, spec: FileSpec, names: list[str]) -> list[Probl
         and "." not in entry.name.rpartition("/")[2]
     ]
     return [
-        Problem("refused", text, file=file)
+        _problem(text, file=file)
         for file, text in strangers
         if not is_junk(file) and not file.rpartition("/")[2].startswith(".")
     ]
@@ -144,7 +175,7 @@ def read_facts(path: str | os.PathLike[str]) -> dict[str, dict[str, str]]:
     listed, problems = _read_manifest(path.name, path.read_bytes())
     if problems:
         msg = f"{path} cannot be used:\n{report(problems)}"
-        raise CohortError(msg)
+        raise CohortError(msg, problems)
     return {case: facts for case, (_, facts) in listed.items()}
 
 
@@ -160,23 +191,24 @@ def _manifest(listing: Listing) -> tuple[_Listed | None, list[Problem]]:
     try:
         return _read_manifest(MANIFEST, read_bytes(entry.file, most=_LONGEST))
     except (OSError, ValueError) as error:
-        return {}, [Problem("refused", str(error), file=MANIFEST)]
+        origin, code = origin_of_error(error, reading="reference"), code_of_error(error, otherwise="bad_table")
+        return {}, [Problem("refused", str(error), file=MANIFEST, code=code, origin=origin)]
 
 
 def _read_manifest(name: str, content: bytes) -> tuple[_Listed, list[Problem]]:
     try:
         table = list(csv.reader(io.StringIO(content.decode("utf-8-sig", "replace"), newline="")))
     except csv.Error as error:
-        return {}, [Problem("refused", f"is no table: {error}", file=name)]
+        return {}, [_table_problem(f"is no table: {error}", name)]
     columns = [column.strip() for column in table[0]] if table else []
-    problems = [Problem("refused", text, file=name) for text in _wrong_columns(columns)]
+    problems = [_table_problem(text, name) for text in _wrong_columns(columns)]
     if problems:
         return {}, problems
     listed: _Listed = {}
     for line, values in enumerate(table[1:], start=2):
         if len(values) > len(columns):
             message = f"line {line} has {len(values)} values, but there are {len(columns)} columns"
-            problems.append(Problem("refused", message, file=name))
+            problems.append(_table_problem(message, name))
             continue
         if not any(value.strip() for value in values):
             continue
@@ -187,17 +219,20 @@ def _read_manifest(name: str, content: bytes) -> tuple[_Listed, list[Problem]]:
         except ValueError:
             weight = math.nan
         if not case:
-            problems.append(Problem("refused", f"line {line} names no case (column `case`)", file=name))
+            problems.append(_table_problem(f"line {line} names no case (column `case`)", name))
         elif case in listed:
-            problems.append(Problem("refused", f"line {line} lists the case again", case=case, file=name))
+            problems.append(_table_problem(f"line {line} lists the case again", name, case=case))
         elif not 0 < weight < math.inf:
-            problems.append(
-                Problem("refused", f"line {line}: weight {row['weight']!r} is no positive number", case=case, file=name)
-            )
+            message = f"line {line}: weight {row['weight']!r} is no positive number"
+            problems.append(_table_problem(message, name, case=case))
         else:
             facts = {column: value.strip() for column, value in row.items() if column not in ("", "case", "weight")}
             listed[case] = (weight, {column: value for column, value in facts.items() if value})
     return listed, problems
+
+
+def _table_problem(message: str, file: str, *, case: str = "") -> Problem:
+    return Problem("refused", message, case=case, file=file, code="bad_table", origin="reference")
 
 
 def _wrong_columns(columns: list[str]) -> list[str]:

@@ -1,6 +1,7 @@
 """Finished cases of an unfinished run, so that a second start continues where the first was stopped.
 
-One JSON line per case, written as soon as the case is done; a line that a killed process left half written is ignored.
+One JSON line per case, written as soon as the case is done; a line that a killed process left half written is ignored,
+as is one of an earlier version.
 A case is taken from the journal only if everything it depends on is unchanged: its files, the code, the policies.
 """
 
@@ -13,7 +14,7 @@ from typing import Any, Protocol
 
 from isocenter.evaluation._case import CaseResult
 from isocenter.evaluation._challenge import Score
-from isocenter.submissions import Problem
+from isocenter.problems import Problem
 
 
 class CaseStore(Protocol):
@@ -66,7 +67,7 @@ class Journal:
             "case": result.case,
             "state": result.state,
             "scores": result.scores,
-            "problems": [(p.severity, p.message, p.case, p.file) for p in result.problems],
+            "problems": [problem.to_dict() for problem in result.problems],
             "key": result.key,
         })  # fmt: skip
         with self._path.open("ab") as stream:
@@ -79,6 +80,6 @@ def _result(data: dict[str, Any]) -> CaseResult:
         case=data["case"],
         state=data["state"],
         scores=tuple(Score(*score) for score in data["scores"]),
-        problems=tuple(Problem(*problem) for problem in data["problems"]),
+        problems=tuple(Problem.from_dict(problem) for problem in data["problems"]),
         key=data["key"],
     )

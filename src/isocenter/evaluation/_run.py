@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,12 @@ from isocenter.evaluation._cache import cache_folder, prune
 from isocenter.evaluation._case import CaseResult, CaseTask, check_case, measure_case
 from isocenter.evaluation._challenge import Challenge
 from isocenter.evaluation._code import fingerprint
-from isocenter.evaluation._cohort import Cohort, CohortError, open_cohort
+from isocenter.evaluation._cohort import Cohort, CohortError, arrange_files, open_cohort
 from isocenter.evaluation._journal import CaseStore, Journal
 from isocenter.evaluation._workers import run_all
+from isocenter.problems import EvaluationFailed, Problem, SubmissionRefused, report
 from isocenter.scores import Row, frame
-from isocenter.submissions import GridPolicy, Listing, Problem, SubmissionRefused, is_folder, list_files, match, report
+from isocenter.submissions import GridPolicy, Listing, is_folder, list_files, match
 
 Progress = Callable[[int, int, str], None]
 """Called with (cases done, cases in all, the case just done)."""
@@ -64,9 +65,16 @@ def check(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> tuple[Problem, ...]:
-    """Everything that is wrong with a submission, without scoring it or changing anything."""
-    cohort = _cohort(challenge, reference, cases)
-    plan = _plan(challenge, cohort, list_files(submission), grid=grid)
+    """Everything that is wrong with a submission, without scoring it or changing anything.
+
+    What the evaluator or the machine failed at is among it, with that origin. A reference that cannot be used is a
+    `CohortError`.
+    """
+    try:
+        cohort = _cohort(challenge, reference, cases)
+        plan = _plan(challenge, cohort, list_files(submission), grid=grid)
+    except EvaluationFailed as failure:
+        return failure.problems
     if plan.refused:
         return _in_order(plan.problems)
     results = _finish(plan, run_all(check_case, plan.tasks, executor), progress)
@@ -79,7 +87,10 @@ def look(challenge: Challenge, *, cohort: Cohort, submission: str | os.PathLike[
 
     It is what `check` and `evaluate` find first. Problems of the severity "refused" are a refusal there, too.
     """
-    return _in_order(_plan(challenge, cohort, list_files(submission), grid="refuse").problems)
+    try:
+        return _in_order(_plan(challenge, cohort, list_files(submission), grid="refuse").problems)
+    except EvaluationFailed as failure:
+        return failure.problems
 
 
 def evaluate(
@@ -96,7 +107,8 @@ def evaluate(
     """Score a submission: the same check first, then every case that passes it.
 
     Raises `SubmissionRefused` if the submission as a whole cannot be used; a case that cannot is in the table without
-    values, and in `problems` with the reason.
+    values, and in `problems` with the reason. Raises `EvaluationFailed` if the evaluator or the machine failed in any
+    case, once all others are done: there is no table then, and the journal keeps what was measured.
 
     Parameters
     ----------
@@ -109,7 +121,10 @@ def evaluate(
     cohort = _cohort(challenge, reference, cases)
     plan = _plan(challenge, cohort, list_files(submission), grid=grid)
     if plan.refused:
-        raise SubmissionRefused(plan.name, _in_order(plan.problems))
+        problems = _in_order(plan.problems)
+        if any(problem.is_failure for problem in problems):
+            raise EvaluationFailed(challenge.name, problems)
+        raise SubmissionRefused(plan.name, problems)
     prune(cache_folder())
     kept: CaseStore = Journal(journal) if journal is None or isinstance(journal, Path) else journal
     before = [
@@ -129,6 +144,8 @@ def evaluate(
     results = _finish(plan, fresh(), progress)
     _blame_the_reference(challenge, reference, results)
     problems = _in_order(plan.problems, (problem for result in results for problem in result.problems))
+    if any(result.state == "unmeasured" for result in results):
+        raise EvaluationFailed(challenge.name, problems)
     return Evaluation(_table(challenge, cohort, results), problems, _record(plan, results))
 
 
@@ -156,7 +173,8 @@ def _plan(challenge: Challenge, cohort: Cohort, listing: Listing, *, grid: GridP
     if absurd := _too_many(challenge, cohort, listing):
         return _Plan(listing.name, (), absurd)
     if challenge.arrange is not None and not any(problem.severity == "refused" for problem in listing.problems):
-        listing = challenge.arrange(listing, {case.name: case.files for case in cohort.cases})
+        files = {case.name: case.files for case in cohort.cases}
+        listing = arrange_files(challenge, challenge.arrange, listing, files)
     found = match(listing, challenge.output, cases=[case.name for case in cohort.cases])
     blamed = {problem.case for problem in listing.problems if problem.severity == "unusable"}
     missing = [problem for problem in found.problems if problem.severity != "missing" or problem.case not in blamed]
@@ -171,7 +189,7 @@ def _blame_the_reference(challenge: Challenge, path: str | os.PathLike[str], res
     problems = [problem for result in results if result.state == "no reference" for problem in result.problems]
     if problems:
         msg = f"{challenge.name}: the reference {os.fspath(path)} cannot be used:\n{report(problems)}"
-        raise CohortError(msg)
+        raise CohortError(msg, problems)
 
 
 def most_files(challenge: Challenge, cases: int) -> int:
@@ -185,8 +203,8 @@ def _too_many(challenge: Challenge, cohort: Cohort, listing: Listing) -> tuple[P
     limit = most_files(challenge, len(cohort.cases))
     if len(listing.entries) <= limit:
         return ()
-    message = f"{len(listing.entries):,} files; an answer to {len(cohort.cases)} cases has at most {limit:,}"
-    return (Problem("refused", message, file=listing.name),)
+    files, cases = len(listing.entries), len(cohort.cases)
+    return (Problem.of("too_many_files", "refused", file=listing.name, files=files, cases=cases, most=limit),)
 
 
 def _too_large(challenge: Challenge, cohort: Cohort, listing: Listing) -> list[Problem]:
@@ -202,7 +220,7 @@ def _too_large(challenge: Challenge, cohort: Cohort, listing: Listing) -> list[P
         f"{listing.size / 1e6:,.0f} MB when unpacked, of which {largest.name} has {largest.size / 1e6:,.0f}; "
         f"an answer to {len(cohort.cases)} cases has at most {limit / 1e6:,.0f} MB"
     )
-    return [Problem("refused", message, file=listing.name)]
+    return [Problem("refused", message, file=listing.name, code="too_large")]
 
 
 def _finish(plan: _Plan, results: Iterable[CaseResult], progress: Progress | None) -> list[CaseResult]:
@@ -253,7 +271,7 @@ def _record(plan: _Plan, results: list[CaseResult]) -> dict[str, Any]:
         "reference": _hash({key["case"]: key["reference"] for key in keys}),
         "submission": _hash({key["case"]: key["output"] for key in keys}),
         "cases": {state: states.count(state) for state in ("measured", "missing", "failed")},
-        "problems": [asdict(problem) for result in results for problem in result.problems],
+        "problems": [problem.to_dict() for result in results for problem in result.problems],
     }
 
 

@@ -8,8 +8,11 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from multiprocessing.connection import Connection
 
-from isocenter.evaluation._case import CaseResult, CaseTask, failed
+from isocenter.evaluation._case import CaseResult, CaseTask
+from isocenter.evaluation._stages import Stage, blame_evaluator, watch_stages
+from isocenter.problems import Problem
 
 Work = Callable[[CaseTask], CaseResult]
 
@@ -58,11 +61,49 @@ def run_all(work: Work, tasks: Sequence[CaseTask], executor: Executor | None) ->
 
 
 def _alone(work: Work, task: CaseTask) -> CaseResult:
-    with worker_pool(1) as pool:
-        try:
-            return pool.submit(work, task).result()
-        except Exception as error:
-            return failed(task.case.name, f"its worker process died twice: {type(error).__name__}: {error}")
+    """Do the work in a process of its own, which reports its stages: the last one tells where it died."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_work_alone, args=(theirs, work, task))
+    try:
+        process.start()
+    except Exception as error:  # a task that cannot be sent: the challenge is not one that another process can import
+        return CaseResult.stopped_by(blame_evaluator("read", error, case=task.case.name))
+    theirs.close()
+    stage: Stage | None = None
+    try:
+        while True:
+            kind, content = ours.recv()
+            if kind == "result":
+                result: CaseResult = content
+                return result
+            stage = content
+    except (EOFError, OSError):
+        process.join()
+        return CaseResult.stopped_by(_death(task.case.name, stage, process.exitcode))
+    finally:
+        process.kill()
+        process.join()
+        ours.close()
+
+
+def _work_alone(pipe: Connection, work: Work, task: CaseTask) -> None:
+    _begin()
+    watch_stages(lambda stage: pipe.send(("stage", stage)))
+    pipe.send(("result", work(task)))
+
+
+def _death(case: str, stage: Stage | None, exit_code: int | None) -> Problem:
+    """The problem of a process that died: of an output that took all memory to be read, else of the evaluator."""
+    # The kernel kills what takes the last memory of the machine; a process that is alone is killed by nobody else.
+    exhausted = stage == "read" and exit_code == -signal.SIGKILL
+    return Problem(
+        "unusable",
+        f"its worker process died twice, in the stage {stage or 'start'} (exit code {exit_code})",
+        case=case,
+        code="out_of_memory" if exhausted else "crashed",
+        origin="output" if exhausted else "evaluator",
+    )
 
 
 def _begin() -> None:

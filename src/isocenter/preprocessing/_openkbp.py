@@ -91,7 +91,7 @@ def nifti_to_openkbp(source: str | os.PathLike[str], out: str | os.PathLike[str]
             binary = bool(np.isin(volume.array, (0, 1)).all())
             if stem in _MASKS and not binary:
                 msg = f"holds values from {volume.array.min():g} to {volume.array.max():g}; {stem} is a mask of 0 and 1"
-                raise VolumeError(msg)
+                raise VolumeError(msg, code="bad_values")
             if stem in _MASKS or (binary and stem not in _NUMBERS and volume.array.dtype.kind in "bui"):
                 write_mask(target, volume.array > 0)
             else:
@@ -112,7 +112,7 @@ def _spacing(path: Path, patients: str | os.PathLike[str] | None) -> tuple[float
         if candidate.is_file():
             return read_voxel_dimensions(candidate)
     msg = f"how large its voxels are is not known: there is no {' or '.join(map(str, candidates))}"
-    raise VolumeError(msg)
+    raise VolumeError(msg, code="bad_geometry")
 
 
 def _volume(path: Path, spacing: tuple[float, float, float]) -> Volume:
@@ -148,4 +148,4 @@ def _refuse_other_shapes(volume: Volume) -> None:
     if volume.grid.shape != SHAPE:
         found, expected = ("×".join(map(str, shape)) for shape in (volume.grid.shape, SHAPE))
         msg = f"has {found} voxels; a sparse CSV counts those of {expected} ({math.prod(SHAPE):,})"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_shape")

@@ -31,6 +31,7 @@ from isocenter import atomic
 from isocenter.preprocessing._box import Box, NoBrainError, Variant, oropharynx_box
 from isocenter.preprocessing._box_table import Override, write_boxes
 from isocenter.preprocessing._resample_pair import Cropped, Interpolation, crop_and_resample, overhang
+from isocenter.problems import code_of_error
 from isocenter.volumes import DiskFile, LabelMap, Volume, VolumeError, digest, read, read_labels, suffix_of, write
 
 RECORD = "prepared.json"
@@ -183,7 +184,7 @@ def _crop(files: CaseFiles, recipe: Recipe, override: Override | None) -> tuple[
         beyond = overhang(box, image.grid)
         if math.isinf(beyond):
             msg = f"{path.name}: lies nowhere inside the box from {_mm(box.low)} to {_mm(box.high)} mm"
-            raise VolumeError(msg)
+            raise VolumeError(msg, code="bad_geometry")
         if beyond > 0.5 * max(image.grid.spacing):
             problems.append(f"{path.name}: the box sticks out by {beyond:.0f} mm; filled there")
     crop = crop_and_resample(box, ct=ct, pet=pet, mask=mask, spacing=recipe.spacing, interpolation=recipe.interpolation)
@@ -196,10 +197,10 @@ def _image(path: Path) -> Volume:
     volume = _named(path, read)
     if not np.isfinite(volume.array).all():
         msg = f"{path.name}: holds values that are not finite"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="nan")
     if min(volume.grid.shape) < _FEWEST:
         msg = f"{path.name}: {volume.grid}; an image has at least {_FEWEST} voxels along each axis"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_shape")
     return volume
 
 
@@ -209,7 +210,7 @@ def _named(path: Path, reader: Callable[[Path], _Read]) -> _Read:
         return reader(path)
     except (OSError, VolumeError) as error:
         msg = f"{path.name}: {error}"
-        raise VolumeError(msg) from error
+        raise VolumeError(msg, code=code_of_error(error)) from error
 
 
 def _mask_problems(mask: LabelMap, box: Box) -> list[str]:

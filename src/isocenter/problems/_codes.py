@@ -94,6 +94,11 @@ def find_code(name: str) -> Code:
     return _CODES[name]
 
 
+def is_registered(name: str) -> bool:
+    """Whether there is a code of this name: an old journal, or a newer site, may have others."""
+    return name in _CODES
+
+
 def codes() -> tuple[Code, ...]:
     """All codes, in the order of the reference page."""
     return tuple(_CODES.values())
@@ -192,6 +197,14 @@ for _code in (
         cost="case",
     ),
     Code(
+        name="bad_geometry",
+        title="A place in space that makes no sense",
+        words="{detail}",
+        advice="Look at spacing, origin and directions in the header of the file, and write it again.",
+        origins=_ANY_FILE,
+        cost="case",
+    ),
+    Code(
         name="bad_shape",
         title="Another shape than expected",
         words="{detail}",
@@ -220,6 +233,21 @@ for _code in (
         title="A format that is not read",
         words="{detail}",
         advice="Save the file in a plain form of one of the formats that the rules name.",
+        origins=_ANY_FILE,
+        cost="case",
+    ),
+    Code(
+        name="bad_table",
+        title="A table that cannot be used",
+        words="{detail}",
+        advice="Look at the line that the message names, and mend the table.",
+        origins=_ANY_FILE,
+    ),
+    Code(
+        name="bad_study",
+        title="A DICOM study without what is asked for, or with it twice",
+        words="{detail}",
+        advice="Export the whole study, and say which of several objects is meant.",
         origins=_ANY_FILE,
         cost="case",
     ),
@@ -268,6 +296,18 @@ for _code in (
         words="{detail}",
         advice="Put the files at the top of the archive, or one folder down.",
         origins=_ANY_FILE,
+    ),
+    Code(
+        name="empty_mask",
+        title="A mask in which nothing is segmented",
+        words="the mask is empty: nothing is segmented, though every case has something to find",
+        advice="The output is measured as it is. Look whether it is what you meant.",
+    ),
+    Code(
+        name="other_grid",
+        title="An output on another grid, which the policy lets pass",
+        words="grid differs by up to {shift} mm; {how} by policy",
+        advice="Write the output with size, spacing, origin and directions of the image that it belongs to.",
     ),
     Code(
         name="remark",

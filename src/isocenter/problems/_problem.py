@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
-from isocenter.problems._codes import BLAMES, ORIGINS, Blame, Cost, Origin, find_code, make_words
+from isocenter.problems._codes import BLAMES, ORIGINS, Blame, Cost, Origin, find_code, is_registered, make_words
 
 _LONGEST = 500
 # What a spreadsheet takes for the beginning of a formula; a quote before it makes it a text.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# Errors of the system that say nothing of the file: another machine, or a later time, can read it.
+_MACHINE = frozenset(
+    {
+        *(errno.EIO, errno.ENOMEM, errno.EMFILE, errno.ENFILE),
+        *(errno.ENOSPC, errno.ESTALE, errno.ENODEV, errno.ETIMEDOUT),
+    }
+)
 
 Severity = Literal["refused", "unusable", "missing", "warning", "note"]
 """What follows from a problem.
@@ -80,10 +88,12 @@ class Problem:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """The problem that `to_dict` wrote; one that was written before problems had codes gets the nearest."""
+        """The problem that `to_dict` wrote; one without a code that is known here gets the nearest."""
         severity: Severity = content["severity"]
-        old = {"missing": "missing_output", "refused": "refused", "unusable": "unusable_output"}
-        code = content.get("code") or content.get("reason") or old.get(severity, "remark")
+        code = content.get("code") or content.get("reason") or ""
+        if not is_registered(code):
+            nearest = {"missing": "missing_output", "refused": "refused", "unusable": "unusable_output"}
+            code = nearest.get(severity, "remark")
         return cls(
             severity,
             content["message"],
@@ -110,6 +120,11 @@ class Problem:
         return BLAMES[self.origin]
 
     @property
+    def is_failure(self) -> bool:
+        """Whether something was not measured through no fault of the output."""
+        return self.origin != "output" and self.severity in ("refused", "unusable")
+
+    @property
     def cost(self) -> Cost:
         """What it costs the team."""
         if self.severity in ("warning", "note"):
@@ -130,6 +145,60 @@ class CodedError(ValueError):
     def __init__(self, message: str = "", *, code: str = "", **facts: object) -> None:
         self.code = code or self.default
         super().__init__(message or make_words(self.code, **facts))
+
+
+class FileError(OSError):
+    """A file that cannot be read for a reason that is not the system's: it is damaged, too long, or not a file."""
+
+    def __init__(self, message: str, *, code: str) -> None:
+        self.code = code
+        super().__init__(message)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _unpickle_file_error, (type(self), str(self), self.code)
+
+
+def _unpickle_file_error(kind: type[FileError], message: str, code: str) -> FileError:
+    return kind(message, code=code)
+
+
+def code_of_error(error: BaseException, *, otherwise: str = "unusable_output") -> str:
+    """The code that an error carries; of one that carries none, what its class says, or `otherwise`."""
+    if isinstance(error, CodedError | FileError):
+        return error.code
+    if isinstance(error, OSError):
+        return "unreadable"
+    return "out_of_memory" if isinstance(error, MemoryError) else otherwise
+
+
+def origin_of_error(error: BaseException, *, reading: Origin) -> Origin:
+    """Where an error arose that was raised while a file of the output, or of the reference, was read.
+
+    Its owner has to act, unless the machine failed: a disk that gives no answer says nothing of the file.
+    """
+    return "machine" if isinstance(error, OSError) and error.errno in _MACHINE else reading
+
+
+class Trouble(NamedTuple):
+    """One of several things that are wrong with an output, which become one error."""
+
+    text: str
+    code: str
+
+    @classmethod
+    def of_error(cls, error: Exception, *, prefix: str = "", otherwise: str = "unusable_output") -> Self:
+        """What an error says that was raised while a file was read; one of the machine is raised again."""
+        if origin_of_error(error, reading="output") == "machine":
+            raise error
+        return cls(f"{prefix}{error}", code_of_error(error, otherwise=otherwise))
+
+
+class Remark(NamedTuple):
+    """Something that a team should know of its output, which is measured all the same."""
+
+    severity: Literal["warning", "note"]
+    text: str
+    code: str = "remark"
 
 
 class OutputError(CodedError):
@@ -172,7 +241,7 @@ class EvaluationFailed(RuntimeError):
     @property
     def causes(self) -> tuple[Problem, ...]:
         """The problems that are not about the output."""
-        return tuple(one for one in self.problems if one.severity == "unusable" and one.origin != "output")
+        return tuple(one for one in self.problems if one.is_failure)
 
     @property
     def verdict(self) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isocenter.submissions import printable
+from isocenter.problems import printable
 
 Units = Mapping[str, Mapping[str, str]]
 """By name of the case or reader, what is known of it: column → value. A fact that is not there is ""."""

@@ -7,8 +7,8 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 
+from isocenter.problems import Problem
 from isocenter.readers._reads import ReadsError
-from isocenter.submissions import Problem
 
 # A hundred thousand reads with four marks each.
 _MOST_BYTES = 32 << 20
@@ -52,7 +52,8 @@ def csv_rows(
     lines = csv_lines(path)
     line, header = lines[0]
     if problems := _of_header(header, required, columns, together):
-        raise ReadsError(path.name, [Problem("refused", text, file=f"{path.name}:{line}") for text in problems])
+        file = f"{path.name}:{line}"
+        raise ReadsError(path.name, [Problem("refused", text, file=file, code="bad_table") for text in problems])
     if len(lines) == 1:
         raise _refusal(path, "has a header, but no reads")
     return header, lines[1:]
@@ -89,4 +90,4 @@ def _of_header(
 
 def _refusal(path: Path, text: str, *, line: int | None = None) -> ReadsError:
     file = path.name if line is None else f"{path.name}:{line}"
-    return ReadsError(path.name, [Problem("refused", text, file=file)])
+    return ReadsError(path.name, [Problem("refused", text, file=file, code="bad_table")])

@@ -8,9 +8,9 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
+from isocenter.problems import Problem
 from isocenter.readers._reads import Read
 from isocenter.readers._reference import FAR_MM, Truth
-from isocenter.submissions import Problem
 from isocenter.volumes import Grid
 
 # Coordinates go through a matrix and back, and tables round them: what is on the edge of the image is in it.
@@ -32,7 +32,10 @@ def check_places(reads: Iterable[Read], truths: Mapping[str, Truth]) -> tuple[li
         outside = [_outside_mm(places, truths[read.case].image) for read, places in mine]
         far = [
             Problem(
-                "refused", f"{who}: the mark at ({_told(place)}) mm lies {mm:.0f} mm outside of the image", read.case
+                "refused",
+                f"{who}: the mark at ({_told(place)}) mm lies {mm:.0f} mm outside of the image",
+                read.case,
+                code="bad_values",
             )
             for (read, places), distances in zip(mine, outside, strict=True)
             for place, mm in zip(places, distances, strict=True)
@@ -47,7 +50,7 @@ def check_places(reads: Iterable[Read], truths: Mapping[str, Truth]) -> tuple[li
         if (far or beside) and _are_mirrored(mine, truths):
             hint = f"{who}: with the signs of x and y changed, all marks lie inside: RAS instead of LPS?"
             if far:
-                far.append(Problem("refused", hint))
+                far.append(Problem("refused", hint, code="bad_values"))
             else:
                 remarks.append(hint)
         problems += far

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from isocenter.metrics import Mark, patient_call
-from isocenter.submissions import Problem, report
+from isocenter.problems import Problem, report
 
 OPERATING_POINTS = (3, 4, 5)
 """PI-RADS from which on a reader is taken to call a finding, or a patient, positive."""

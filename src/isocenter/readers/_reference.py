@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from isocenter.evaluation import Case, Challenge, CohortError, open_cohort
+from isocenter.evaluation import Case, Challenge, CohortCase, CohortError, open_cohort
 from isocenter.metrics import Blobs, lesions
-from isocenter.submissions import ImageFile, Problem, is_folder, report
+from isocenter.problems import Problem, code_of_error, report
+from isocenter.submissions import ImageFile, is_folder
 from isocenter.volumes import Grid, LabelMap, Volume
 
 # Farther from the image than this, a mark is not beside it but in another coordinate system.
@@ -116,15 +117,19 @@ def open_reference(
                 found[case.name] = ReferenceCase(lesions(label.array), label.grid, case.weight, positive)
             else:
                 text = f"is read as a {type(label).__name__}, not as a label volume"
-                problems.append(Problem("unusable", text, case=case.name, file=case.files[slot].name))
+                problems.append(_problem(text, case, slot, code="reference"))
         except (ValueError, OSError) as error:
-            problems.append(Problem("unusable", str(error), case=case.name, file=case.files[slot].name))
+            problems.append(_problem(str(error), case, slot, code=code_of_error(error, otherwise="reference")))
         if progress is not None:
             progress(number, len(wanted), case.name)
     if problems:
         msg = f"{challenge.name}: the reference {Path(path)} cannot be used:\n{report(problems)}"
-        raise CohortError(msg)
+        raise CohortError(msg, problems)
     return found
+
+
+def _problem(text: str, case: CohortCase, slot: str, *, code: str) -> Problem:
+    return Problem("unusable", text, case=case.name, file=case.files[slot].name, code=code, origin="reference")
 
 
 def ready(case: ReferenceCase, *, name: str) -> Truth:

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from isocenter.metrics import LesionCounts, auroc, match_points, operating_point, why_no_auroc
+from isocenter.problems import Problem
 from isocenter.readers._places import check_places
 from isocenter.readers._reads import OPERATING_POINTS, Read, Reads, ReadsError
 from isocenter.readers._reference import ReferenceCase, Truth, ready
 from isocenter.readers._results import PanelResult, ReaderPoint, ReaderResult, ReaderScores, ScoredRead
 from isocenter.stats import Interval, bootstrap_ci, delong
-from isocenter.submissions import Problem
 from isocenter.volumes import Grid
 
 
@@ -65,7 +65,10 @@ def score_reads(
     problems, remarks = check_places((read for read in reads if read.case in truths), truths)
     unknown = [
         Problem(
-            "refused", f"read by {' in '.join(filter(None, read.key[:2]))}, but not in the reference", case=read.case
+            "refused",
+            f"read by {' in '.join(filter(None, read.key[:2]))}, but not in the reference",
+            case=read.case,
+            code="bad_name",
         )
         for read in reads
         if read.case not in truths

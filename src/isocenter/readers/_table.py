@@ -22,9 +22,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from isocenter.metrics import Mark
+from isocenter.problems import Problem
 from isocenter.readers._csv import csv_rows
 from isocenter.readers._reads import MAX_MARKS, Read, Reads, ReadsError, wrong_pirads, wrong_place, wrong_score
-from isocenter.submissions import Problem
 
 _AXES = ("x", "y", "z")
 _REQUIRED = ("reader", "case", "pirads")
@@ -73,7 +73,10 @@ def read_reads(path: str | os.PathLike[str]) -> Reads:
         found += [(line, text, case) for line, text in _contradictions(rows)]
     if found:
         by_line = sorted(found, key=lambda problem: problem[0])
-        problems = [Problem("refused", text, case=case, file=f"{path.name}:{line}") for line, text, case in by_line]
+        problems = [
+            Problem("refused", text, case=case, file=f"{path.name}:{line}", code="bad_table")
+            for line, text, case in by_line
+        ]
         raise ReadsError(path.name, problems)
     return Reads(tuple(map(_read, groups.values())), name=path.name)
 

@@ -14,9 +14,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
+from isocenter.problems import Problem
 from isocenter.readers._csv import csv_lines
 from isocenter.readers._reads import ReadsError
-from isocenter.submissions import Problem
 
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
@@ -50,7 +50,10 @@ def read_units(path: str | os.PathLike[str], kind: Literal["case", "reader"]) ->
         if values[0] and seen.setdefault(values[0], line) != line:
             found.append((line, f"names the {kind} of line {seen[values[0]]} again", values[0]))
     if found:
-        problems = [Problem("refused", text, case=name, file=f"{path.name}:{line}") for line, text, name in found]
+        problems = [
+            Problem("refused", text, case=name, file=f"{path.name}:{line}", code="bad_table")
+            for line, text, name in found
+        ]
         raise ReadsError(path.name, problems, done="dealt")
     return {values[0]: dict(zip(header[1:], values[1:], strict=True)) for _, values in lines}
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from isocenter import atomic
+from isocenter.problems import Problem, as_cell
 from isocenter.readers._reads import OPERATING_POINTS, Read, Reads, ReadsError
 from isocenter.readers._table import COLUMNS
-from isocenter.submissions import Problem, as_cell
 
 
 def reads_csv(reads: Reads) -> str:
@@ -34,7 +34,8 @@ def reads_csv(reads: Reads) -> str:
     reader,modality,case,score,x,y,z,pirads
     R-7KX2,bpMRI,PCA001,85,-12.4,31.05,-7.5,5
     """
-    if problems := [Problem("refused", text, case=read.case) for read in reads for text in _lost(read)]:
+    lost = [(read.case, text) for read in reads for text in _lost(read)]
+    if problems := [Problem("refused", text, case=case, code="bad_table") for case, text in lost]:
         raise ReadsError(reads.name, problems, done="written")
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
@@ -68,10 +69,17 @@ def mrmc_table(reads: Reads, positive: Mapping[str, bool], *, unnamed: str = "re
         Naming every read without a score, and every case of which it is not known whether it is positive.
     """
     problems = [
-        Problem("refused", "was read, but has no truth", case=case) for case in reads.cases if case not in positive
+        Problem("refused", "was read, but has no truth", case=case, code="reference", origin="reference")
+        for case in reads.cases
+        if case not in positive
     ]
     problems += [
-        Problem("refused", f"the read by {' in '.join(filter(None, read.key[:2]))} has no score", case=read.case)
+        Problem(
+            "refused",
+            f"the read by {' in '.join(filter(None, read.key[:2]))} has no score",
+            case=read.case,
+            code="bad_table",
+        )
         for read in reads
         if read.score is None
     ]

@@ -8,8 +8,8 @@ import json
 import math
 from typing import Any
 
+from isocenter.problems import as_cell
 from isocenter.report._document import Block, Cell, Chart, Code, Facts, Paragraph, Report, Table
-from isocenter.submissions import as_cell
 
 
 def report_json(report: Report) -> str:

@@ -2,6 +2,7 @@
 
     request ──▶ `door` ──▶ Visit ──▶ the view
                  │           ├─ sight(phase)      what may be seen of a phase   (`isocenter.editions.sight`)
+                 │           ├─ is_out(phase)     whether its results are out
                  │           ├─ admission(phase)  whether the team may submit   (`isocenter.editions.admitted`)
                  │           └─ submissions()     the rows that may be seen
                  └─ who may not come in gets 404 where the thing itself is not to be known, else 403 and what to do
@@ -15,7 +16,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -142,8 +143,29 @@ class Visit:
         """What they may see of a phase, now."""
         if phase not in self._sights:
             viewer = self._viewer(phase)
-            self._sights[phase] = sight(self.edition, phase, viewer, self.now, consents=self._consents)
+            # Results that are held back are as they were the moment before they would have been out.
+            held = not self.organises and self.is_held(phase)
+            now = self._results[phase] - timedelta.resolution if held else self.now
+            self._sights[phase] = sight(self.edition, phase, viewer, now, consents=self._consents)
         return self._sights[phase]
+
+    def is_held(self, phase: str) -> bool:
+        """Whether the results of a phase would be out, and are held back; see `isocenter.server.work.holding`."""
+        return phase in self._results and self.now >= self._results[phase] and phase in self._held
+
+    def is_out(self, phase: Phase) -> bool:
+        """Whether the results of a phase are out."""
+        return self.now >= phase.results and not self.is_held(phase.name)
+
+    @cached_property
+    def _results(self) -> dict[str, datetime]:
+        return {phase.name: phase.results for phase in self.edition.phases}
+
+    @cached_property
+    def _held(self) -> dict[str, int]:
+        from isocenter.server.work.holding import held_phases
+
+        return held_phases(self.challenge, [name for name, results in self._results.items() if self.now >= results])
 
     @cached_property
     def _sights(self) -> dict[str, Sight]:
@@ -169,7 +191,12 @@ class Visit:
     def _barred(self, phase: str, team: Team) -> str:
         if all(one.admission == "open" for one in self.edition.phases if one.name == phase):
             return ""
-        return barred(self.edition, phase, self._asked(phase, team), board_of=self._board_of, now=self.now)
+        return barred(self.edition, phase, self._asked(phase, team), board_of=self._boards_for(phase), now=self.now)
+
+    def _boards_for(self, phase: str) -> Callable[[str], Board | None]:
+        """The boards by which teams are admitted to a phase: places on one count when its results are out."""
+        by_place = any(one.top is not None for one in self.edition.phases if one.name == phase)
+        return lambda before: None if by_place and self.is_held(before) else self._board_of(before)
 
     def _board_of(self, phase: str) -> Board | None:
         if phase not in self._boards:
@@ -238,7 +265,7 @@ class Visit:
             return Admission(yes=False, reason="you are in no team; found one or join one")
         if Role.Kind.READER in self.roles and not self.organises:
             return Admission(yes=False, reason="you read for this challenge, and readers hand in nothing")
-        return admitted(self.edition, phase, self.standing(phase), board_of=self._board_of, now=self.now)
+        return admitted(self.edition, phase, self.standing(phase), board_of=self._boards_for(phase), now=self.now)
 
     def submissions(self) -> QuerySet[Submission]:
         """Those that they may see at all: all for organisers, else those of their own team in phases they know of."""

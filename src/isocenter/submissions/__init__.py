@@ -1,5 +1,6 @@
 """What a team sent, and whether it is what was asked for. Everything here is hostile until checked."""
 
+from isocenter.problems import Problem, Severity, SubmissionRefused, as_cell, printable, report
 from isocenter.submissions._files import (
     VOLUME_SUFFIXES,
     FileSpec,
@@ -12,7 +13,6 @@ from isocenter.submissions._files import (
 )
 from isocenter.submissions._listing import Entry, Listing, list_files
 from isocenter.submissions._match import Match, is_junk, match
-from isocenter.submissions._problem import Problem, Severity, SubmissionRefused, as_cell, printable, report
 
 __all__ = [
     "VOLUME_SUFFIXES",

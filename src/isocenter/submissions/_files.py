@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeGuard
 
 import numpy as np
 
-from isocenter.submissions._problem import Problem
+from isocenter.problems import Problem, Remark, make_words
 from isocenter.volumes import File, Grid, Header, LabelMap, Volume, VolumeError, read_header, read_labels, resample
 from isocenter.volumes import read as read_volume
 
@@ -39,18 +39,23 @@ class Reading:
     value
         As `measure` will see it.
     remarks
-        Severity ("warning" or "note") and text of what the owner of the file should know.
+        What the owner of the file should know: severity ("warning" or "note") and text, perhaps a code of the registry.
     observations
         Metric and value of rows for the score table that say how the value came about.
     """
 
     value: Any
-    remarks: tuple[tuple[Literal["warning", "note"], str], ...] = ()
+    remarks: tuple[Remark | tuple[Literal["warning", "note"], str], ...] = ()
     observations: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def coded_remarks(self) -> tuple[Remark, ...]:
+        """The remarks, each with its code."""
+        return tuple(Remark(*remark) for remark in self.remarks)
 
     def problems(self, *, case: str, file: str) -> list[Problem]:
         """The remarks as problems of a case."""
-        return [Problem(severity, text, case=case, file=file) for severity, text in self.remarks]
+        return [Problem(one.severity, one.text, case=case, file=file, code=one.code) for one in self.coded_remarks]
 
 
 class FileSpec(Protocol):
@@ -156,14 +161,12 @@ class MaskFile(_VolumeFile):
             known = ", ".join(["0"] + [f"{number} ({name})" for name, number in self.labels])
             held = ", ".join(map(str, strange[:5])) + (" …" if len(strange) > 5 else "")
             msg = f"holds the label{'s' if len(strange) > 1 else ''} {held}; a mask may hold only {known}"
-            raise VolumeError(msg)
-        remarks: list[tuple[Literal["warning", "note"], str]] = []
+            raise VolumeError(msg, code="bad_values")
+        remarks: list[Remark] = []
         if self.warn_if_empty and labels.empty:
-            remarks.append(
-                ("warning", "the mask is empty: nothing is segmented, though every case has something to find")
-            )
+            remarks.append(Remark("warning", make_words("empty_mask"), "empty_mask"))
         if header.dtype.itemsize > 2:
-            remarks.append(("note", f"a mask stored as {header.dtype.name} is slow to read; uint8 does"))
+            remarks.append(Remark("note", f"a mask stored as {header.dtype.name} is slow to read; uint8 does"))
         if shift is None or grid is None:
             return Reading(labels, tuple(remarks))
         if policy == "resample":
@@ -198,11 +201,13 @@ class ImageFile(_VolumeFile):
         if not (np.isfinite(low) and np.isfinite(high)):
             where = tuple(int(i) for i in np.argwhere(~np.isfinite(volume.array))[0])
             msg = f"holds {volume.array[where]} at voxel {where}; every voxel must be a finite number"
-            raise VolumeError(msg)
+            raise VolumeError(msg, code="nan")
         # In single precision: one and a rounding of it are the same likelihood, in whatever type it was saved.
-        if np.float32(low) < self.bounds[0] or np.float32(high) > self.bounds[1]:
+        with np.errstate(over="ignore"):  # what is too large for single precision is infinite there, and out of bounds
+            outside = np.float32(low) < self.bounds[0] or np.float32(high) > self.bounds[1]
+        if outside:
             msg = f"holds values from {low:g} to {high:g}; they must lie in [{self.bounds[0]:g}, {self.bounds[1]:g}]"
-            raise VolumeError(msg)
+            raise VolumeError(msg, code="bad_values")
         if shift is None or grid is None:
             return Reading(volume)
         remark, observation = _recorded(shift, policy)
@@ -218,22 +223,18 @@ def _compare(found: Grid, expected: Grid | None, policy: GridPolicy) -> float | 
     shift = found.deviation(expected)
     if policy == "resample":
         if found.voxels > _MOST_VOXELS * expected.voxels:
-            msg = f"grid differs: {found}, reference {expected}; too large to be resampled"
-            raise VolumeError(msg)
+            raise VolumeError(code="bad_grid", found=found, expected=expected, difference="too large to be resampled")
         return shift
     if policy == "trust-index":
         if found.shape != expected.shape:
-            msg = f"grid differs: {found}, reference {expected}; the index can only be trusted for equal shapes"
-            raise VolumeError(msg)
+            difference = "the index can only be trusted for equal shapes"
+            raise VolumeError(code="bad_grid", found=found, expected=expected, difference=difference)
         return shift
-    msg = (
-        f"grid differs: {found}, reference {expected}; "
-        f"corners lie up to {shift:.2f} mm apart, allowed {found.tolerance(expected):.2f} mm"
-    )
-    raise VolumeError(msg)
+    difference = f"corners lie up to {shift:.2f} mm apart, allowed {found.tolerance(expected):.2f} mm"
+    raise VolumeError(code="bad_grid", found=found, expected=expected, difference=difference)
 
 
-def _recorded(shift: float, policy: GridPolicy) -> tuple[tuple[Literal["warning"], str], tuple[str, float]]:
-    if policy == "resample":
-        return ("warning", f"grid differs by up to {shift:.2f} mm; resampled by policy"), ("resampled", shift)
-    return ("warning", f"grid differs by up to {shift:.2f} mm; index trusted by policy"), ("index_trusted", shift)
+def _recorded(shift: float, policy: GridPolicy) -> tuple[Remark, tuple[str, float]]:
+    how, metric = ("resampled", "resampled") if policy == "resample" else ("index trusted", "index_trusted")
+    text = make_words("other_grid", shift=f"{shift:.2f}", how=how)
+    return Remark("warning", text, "other_grid"), (metric, shift)

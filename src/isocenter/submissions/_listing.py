@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path, PurePosixPath
 
-from isocenter.submissions._problem import Problem
+from isocenter.problems import Problem
 from isocenter.volumes import DiskFile, File, ZipMember
 
 _MAX_MEMBERS = 100_000
@@ -23,12 +23,21 @@ _MAX_NAME = 1000
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One file: its name with `/` between folders, and what to read, or why it must not be read."""
+    """One file: its name with `/` between folders, and what to read, or why it must not be read.
+
+    Attributes
+    ----------
+    trouble
+        Why it must not be read, in words; "" if it may.
+    code
+        The code of the trouble.
+    """
 
     name: str
     file: File
     size: int
     trouble: str = ""
+    code: str = "not_a_file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +75,7 @@ def list_files(path: str | os.PathLike[str], *, trusted: bool = False) -> Listin
         kind = "a damaged or cut off zip archive" if path.suffix == ".zip" else "neither a folder nor a zip archive"
     except zipfile.BadZipFile as error:
         kind = f"a damaged zip archive: {error}"
-    return Listing(path.name, (), (Problem("refused", kind, file=path.name),))
+    return Listing(path.name, (), (Problem("refused", kind, file=path.name, code="bad_archive"),))
 
 
 def _folder(root: Path, *, trusted: bool) -> Listing:
@@ -76,12 +85,14 @@ def _folder(root: Path, *, trusted: bool) -> Listing:
 
     def cannot(error: OSError) -> None:
         name = Path(error.filename).relative_to(root).as_posix()
-        problems.append(Problem("warning", f"a folder that cannot be read: {error.strerror}", file=name))
+        message = f"a folder that cannot be read: {error.strerror}"
+        problems.append(Problem("warning", message, file=name, code="not_looked_at"))
 
     for folder, folders, files in os.walk(root, followlinks=trusted, onerror=cannot):
         below = Path(folder).relative_to(root)
         if len(below.parts) >= _MAX_DEPTH and folders:
-            problems.append(Problem("note", "what lies deeper than this is not looked at", file=below.as_posix()))
+            message = "what lies deeper than this is not looked at"
+            problems.append(Problem("note", message, file=below.as_posix(), code="not_looked_at"))
             folders.clear()
         folders.sort()
         seen += [(below / name).as_posix() for name in folders]
@@ -97,11 +108,12 @@ def _entry(path: Path, name: str, *, trusted: bool) -> Entry:
     try:
         status = path.stat() if trusted else path.lstat()
     except OSError as error:
-        return Entry(name, file, 0, f"cannot be looked at: {error.strerror}")
+        return Entry(name, file, 0, f"cannot be looked at: {error.strerror}", "unreadable")
     if stat.S_ISREG(status.st_mode):
         return Entry(name, file, status.st_size)
     link = stat.S_ISLNK(status.st_mode)
-    return Entry(name, file, 0, "a symbolic link; put the file itself there" if link else "not a regular file")
+    trouble = "a symbolic link; put the file itself there" if link else "not a regular file"
+    return Entry(name, file, 0, trouble, "not_a_file")
 
 
 def _zip(path: Path) -> Listing:
@@ -109,15 +121,22 @@ def _zip(path: Path) -> Listing:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as error:
-        return Listing(path.name, (), (Problem("refused", f"the zip archive is damaged: {error}", file=path.name),))
+        damage = Problem("refused", f"the zip archive is damaged: {error}", file=path.name, code="bad_archive")
+        return Listing(path.name, (), (damage,))
     if len(members) > _MAX_MEMBERS:
-        problem = Problem("refused", f"{len(members):,} members; at most {_MAX_MEMBERS:,} are read", file=path.name)
+        message = f"{len(members):,} members; at most {_MAX_MEMBERS:,} are read"
+        problem = Problem("refused", message, file=path.name, code="too_many_files")
         return Listing(path.name, (), (problem,))
     troubles = [_member_trouble(m) for m in members]
-    problems = [Problem("refused", t, file=m.filename) for m, t in zip(members, troubles, strict=True) if t]
+    problems = [
+        Problem("refused", t, file=m.filename, code="unsafe_archive")
+        for m, t in zip(members, troubles, strict=True)
+        if t
+    ]
     good = [m for m, trouble in zip(members, troubles, strict=True) if not trouble and not m.is_dir()]
     twice = [name for name, count in Counter(_slashes(m.filename) for m in members).items() if count > 1]
-    problems += [Problem("refused", "stands in the archive more than once", file=name) for name in twice]
+    repeated = "stands in the archive more than once"
+    problems += [Problem("refused", repeated, file=name, code="unsafe_archive") for name in twice]
     problems += _overlaps(members)
     entries = tuple(
         Entry(_slashes(m.filename), ZipMember(path, m.filename), m.file_size)
@@ -157,7 +176,12 @@ def _overlaps(members: list[zipfile.ZipInfo]) -> list[Problem]:
     """Members that share bytes: the trick by which a few kilobytes inflate to terabytes."""
     ordered = sorted(members, key=lambda m: m.header_offset)
     return [
-        Problem("refused", f"shares its bytes with {second.filename!r}, as a zip bomb does", file=first.filename)
+        Problem(
+            "refused",
+            f"shares its bytes with {second.filename!r}, as a zip bomb does",
+            file=first.filename,
+            code="unsafe_archive",
+        )
         for first, second in pairwise(ordered)
         if first.header_offset + 30 + first.compress_size > second.header_offset
     ]

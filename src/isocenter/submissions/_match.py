@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
+from isocenter.problems import Problem
 from isocenter.submissions._files import FileSpec, is_folder
 from isocenter.submissions._listing import Entry, Listing
-from isocenter.submissions._problem import Problem
 from isocenter.volumes import File, Folder
 
 _JUNK = {".DS_Store", "Thumbs.db", "desktop.ini", "__MACOSX", ".git", ".gitkeep", ".ipynb_checkpoints"}
@@ -51,7 +51,7 @@ def match(listing: Listing, specs: Mapping[str, FileSpec], *, cases: Iterable[st
         if key is None:
             unexpected.append(entry)
         elif entry.trouble:
-            problems.append(Problem("unusable", entry.trouble, case=key[0], file=entry.name))
+            problems.append(Problem("unusable", entry.trouble, case=key[0], file=entry.name, code=entry.code))
             spoilt.add(key)
         else:
             found.setdefault(key, []).append(entry)
@@ -59,7 +59,7 @@ def match(listing: Listing, specs: Mapping[str, FileSpec], *, cases: Iterable[st
     for entry in unexpected:
         key, problem = _unexpected(entry, specs, cases, listing.name)
         if key in found:  # a checksum or a note beside a good file
-            problem = Problem("note", "not part of what is asked for; ignored", file=entry.name)
+            problem = Problem.of("ignored_file", "note", file=entry.name)
         elif key is not None:
             spoilt.add(key)
         problems.append(problem)
@@ -77,8 +77,7 @@ def match(listing: Listing, specs: Mapping[str, FileSpec], *, cases: Iterable[st
         else:
             files[case][slot] = chosen
     if cases and not found and not spoilt and not listing.problems:
-        message = f"holds no output for any of the {len(cases)} cases; is it the right folder?"
-        problems.insert(0, Problem("refused", message, file=listing.name))
+        problems.insert(0, Problem.of("no_output", "refused", file=listing.name, cases=len(cases)))
     return Match(files, tuple(problems))
 
 
@@ -100,12 +99,12 @@ def _the_one(candidates: list[Entry], case: str, spec: FileSpec) -> File | Probl
         return candidates[0].file
     if candidates:
         names = " and ".join(entry.name for entry in candidates)
-        message = f"there is more than one file for the case ({names}); which one is meant?"
-        return Problem("unusable", message, case=case, file=candidates[0].name)
+        return Problem.of("ambiguous_output", "unusable", case=case, file=candidates[0].name, names=names)
     if is_folder(spec):
-        return Problem("missing", f"expected {spec.expected(case)}", case=case)
+        return Problem.of("missing_output", "missing", case=case, expected=spec.expected(case))
     others = f" (or {', '.join(spec.suffixes[1:])})" if len(spec.suffixes) > 1 else ""
-    return Problem("missing", f"expected {spec.name(case, spec.suffixes[0])}{others}", case=case)
+    expected = f"{spec.name(case, spec.suffixes[0])}{others}"
+    return Problem.of("missing_output", "missing", case=case, expected=expected)
 
 
 def is_junk(name: str) -> bool:
@@ -118,7 +117,7 @@ def _sort_out_junk(listing: Listing) -> tuple[list[Entry], list[Problem]]:
     kept, problems = [], []
     for entry in listing.entries:
         if is_junk(entry.name):
-            problems.append(Problem("note", "left behind by the operating system; ignored", file=entry.name))
+            problems.append(Problem.of("left_behind", "note", file=entry.name))
         else:
             kept.append(entry)
     return kept, problems
@@ -132,7 +131,7 @@ def _without_common_folder(
     if len(tops) != 1 or any(entry.name in wanted or entry.name.startswith(asked_for) for entry in entries):
         return entries
     top = f"{tops.pop()}/"
-    return [Entry(entry.name.removeprefix(top), entry.file, entry.size, entry.trouble) for entry in entries]
+    return [replace(entry, name=entry.name.removeprefix(top)) for entry in entries]
 
 
 def _unexpected(
@@ -146,22 +145,22 @@ def _unexpected(
             if stem in {spec.name(case, "") for case in cases}:  # CHUV001.NII.GZ
                 case = next(case for case in cases if spec.name(case, "") == stem)
                 message = f"endings are written in small letters; expected {spec.name(case, suffix)}"
-                return (case, slot), Problem("unusable", message, case=case, file=entry.name)
+                return (case, slot), Problem("unusable", message, case=case, file=entry.name, code="bad_name")
             hint = _nearest(stem, [spec.name(case, "") for case in cases])
-            return None, Problem(
-                "unusable", f"no case of the challenge has this name{hint}", case=stem, file=entry.name
-            )
+            message = f"no case of the challenge has this name{hint}"
+            return None, Problem("unusable", message, case=stem, file=entry.name, code="bad_name")
         named = [case for case in cases if entry.name.startswith(spec.name(case, "") + ".")]
         if named:
             case = max(named, key=len)
             wanted = spec.expected(case) if is_folder(spec) else spec.name(case, spec.suffixes[0])
             message = f"a file of this kind is not accepted; expected {wanted}"
-            return (case, slot), Problem("unusable", message, case=case, file=entry.name)
+            return (case, slot), Problem("unusable", message, case=case, file=entry.name, code="bad_format")
     if entry.name.lower().endswith(_ARCHIVES):
-        return None, Problem("unusable", f"an archive inside {submission}; it is not opened", file=entry.name)
+        message = f"an archive inside {submission}; it is not opened"
+        return None, Problem("unusable", message, file=entry.name, code="bad_archive")
     if entry.trouble:
-        return None, Problem("warning", entry.trouble, file=entry.name)
-    return None, Problem("note", "not part of what is asked for; ignored", file=entry.name)
+        return None, Problem("warning", entry.trouble, file=entry.name, code=entry.code)
+    return None, Problem.of("ignored_file", "note", file=entry.name)
 
 
 def _nearest(stem: str, names: list[str]) -> str:

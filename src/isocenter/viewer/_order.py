@@ -12,7 +12,7 @@ import polars as pl
 from isocenter.detections import CASE_METRICS
 from isocenter.evaluation import Challenge, Evaluation
 from isocenter.metrics import Metric, catalogue
-from isocenter.submissions import Problem
+from isocenter.problems import Problem
 
 LIKELIHOOD_ERROR = Metric(
     "likelihood_error", "", "lower", (0.0, 1.0), 3, "how far the likelihood given to the patient is from the truth"

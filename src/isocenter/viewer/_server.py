@@ -13,7 +13,7 @@ from importlib import resources
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from isocenter.submissions import printable
+from isocenter.problems import printable
 from isocenter.viewer._order import worst_first, yardstick
 from isocenter.viewer._pages import case_page
 from isocenter.viewer._session import Session

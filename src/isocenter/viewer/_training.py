@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from isocenter.evaluation import Case, Challenge, DosePicture
-from isocenter.submissions import Listing, MaskFile, list_files, printable
+from isocenter.problems import printable
+from isocenter.submissions import Listing, MaskFile, list_files
 from isocenter.viewer._alone import label_sight, label_still, plan_sight
 from isocenter.viewer._images import Scan
 from isocenter.viewer._released import ReleasedCase, dose_of, find_cases

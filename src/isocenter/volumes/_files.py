@@ -15,6 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
+from isocenter.problems import FileError
+
 
 class File(Protocol):
     """Something with a name, a size and bytes; small enough to be sent to another process."""
@@ -62,7 +64,7 @@ class DiskFile:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             os.close(handle)
             msg = "not a regular file"
-            raise OSError(msg)
+            raise FileError(msg, code="not_a_file")
         return os.fdopen(handle, "rb")
 
     def beside(self, name: str) -> DiskFile:
@@ -93,7 +95,7 @@ class ZipMember:
             return cast(BinaryIO, _directory(self.archive).open(info))
         except (NotImplementedError, RuntimeError, ValueError, OverflowError, zipfile.BadZipFile) as error:
             msg = f"damaged or of an unusual kind: {error}"
-            raise OSError(msg) from error
+            raise FileError(msg, code="damaged") from error
 
     def _info(self) -> zipfile.ZipInfo:
         try:
@@ -103,7 +105,7 @@ class ZipMember:
             raise FileNotFoundError(msg) from None
         except zipfile.BadZipFile as error:
             msg = f"{self.archive.name} is damaged: {error}"
-            raise OSError(msg) from error
+            raise FileError(msg, code="damaged") from error
 
     def beside(self, name: str) -> ZipMember:
         """Another member of the same folder."""
@@ -170,10 +172,10 @@ def read_bytes(file: File, *, most: int) -> bytes:
             content = stream.read(most + 1)
     except (zipfile.BadZipFile, EOFError, zlib.error) as error:
         msg = f"{file.name} is damaged: {error}"
-        raise OSError(msg) from error
+        raise FileError(msg, code="damaged") from error
     if len(content) > most:
         msg = f"{file.name} is longer than {most:,} bytes"
-        raise OSError(msg)
+        raise FileError(msg, code="too_large")
     return content
 
 
@@ -187,4 +189,4 @@ def digest(file: File) -> str:
             return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
     except (zipfile.BadZipFile, EOFError, zlib.error) as error:
         msg = f"{file.name} is damaged: {error}"
-        raise OSError(msg) from error
+        raise FileError(msg, code="damaged") from error

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from isocenter.problems import CodedError
+
 Triple = tuple[float, float, float]
 
 # Wider than any scanner and finer than any microscope; beyond them a header is wrong and arithmetic overflows.
@@ -46,19 +48,19 @@ class Grid:
         shape = tuple(int(n) for n in self.shape)
         if len(shape) != 3 or min(shape) < 1:
             msg = f"a grid has three axes of at least one voxel, not {'×'.join(map(str, shape))}"
-            raise ValueError(msg)
+            raise CodedError(msg, code="bad_geometry")
         spacing = tuple(float(s) for s in self.spacing)
         if len(spacing) != 3 or not all(_SPACING[0] <= s <= _SPACING[1] for s in spacing):
             msg = f"spacing must be three positive numbers of millimetres, not {spacing}"
-            raise ValueError(msg)
+            raise CodedError(msg, code="bad_geometry")
         origin = tuple(float(o) for o in self.origin)
         if len(origin) != 3 or not all(abs(o) <= _FURTHEST for o in origin):
             msg = f"origin must be three finite numbers of millimetres, not {origin}"
-            raise ValueError(msg)
+            raise CodedError(msg, code="bad_geometry")
         matrix = np.asarray(self.direction, dtype=float).reshape(3, 3)
         if not ((abs(matrix) < 2).all() and np.allclose(matrix.T @ matrix, np.eye(3), atol=1e-3)):
             msg = f"direction is not made of three perpendicular unit vectors: {matrix.tolist()}"
-            raise ValueError(msg)
+            raise CodedError(msg, code="bad_geometry")
         for name, value in (("shape", shape), ("spacing", spacing), ("origin", origin)):
             object.__setattr__(self, name, value)
         object.__setattr__(self, "direction", tuple(float(v) for v in matrix.ravel()))
@@ -69,11 +71,11 @@ class Grid:
         columns = np.asarray(affine, dtype=float)[:3, :3]
         if not (abs(np.asarray(affine)) <= _FURTHEST).all():
             msg = f"the index-to-world matrix is not finite, or far too large: {np.asarray(affine).tolist()}"
-            raise ValueError(msg)
+            raise CodedError(msg, code="bad_geometry")
         spacing = np.linalg.norm(columns, axis=0)
         if not (spacing > 0).all():
             msg = f"the index-to-world matrix is singular: {np.asarray(affine).tolist()}"
-            raise ValueError(msg)
+            raise CodedError(msg, code="bad_geometry")
         return cls(
             shape=shape,
             spacing=tuple(spacing),

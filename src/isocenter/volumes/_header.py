@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from isocenter.problems import CodedError
 from isocenter.volumes._grid import Grid
 
 SUFFIXES = (".nii.gz", ".nii", ".mha", ".mhd", ".nrrd")
@@ -20,7 +21,7 @@ MAX_BYTES = 1 << 32
 _DEFLATE_LIMIT = 1032
 
 
-class VolumeError(ValueError):
+class VolumeError(CodedError):
     """A file that cannot be read as the volume it should be; the message says what was found."""
 
 
@@ -72,10 +73,10 @@ def check_size(header: Header, *, stored: int, compressed: bool) -> None:
             f"the header declares {header.grid.voxels:,} voxels of {header.dtype.name} ({_human(header.nbytes)}), "
             f"which a file of {_human(stored)} cannot hold: it is cut off or not what it says"
         )
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="damaged")
     if header.nbytes > MAX_BYTES:
         msg = f"the volume would take {_human(header.nbytes)}; at most {_human(MAX_BYTES)} are read"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="too_large")
 
 
 def suffix_of(name: str) -> str:
@@ -94,7 +95,7 @@ def lengths(text: str) -> list[int]:
     words = text.split()
     if not all(re.fullmatch(r"-?[0-9]{1,9}", word) for word in words):
         msg = f"the lengths of the axes are given as {shortened(text)!r}"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_shape")
     return [int(word) for word in words]
 
 
@@ -109,10 +110,10 @@ def check_dimensions(sizes: list[int]) -> tuple[int, int, int]:
         sizes = sizes[:3]
     if len(sizes) != 3:
         msg = f"a {len(sizes)}-D file ({'×'.join(map(str, sizes))}); a 3-D volume was expected"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_shape")
     if min(sizes) < 1:
         msg = f"an axis without voxels: {'×'.join(map(str, sizes))}"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_shape")
     return sizes[0], sizes[1], sizes[2]
 
 

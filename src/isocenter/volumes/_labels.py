@@ -148,13 +148,13 @@ def _whole_numbers(values: NDArray[Any]) -> NDArray[Any]:
         finite = np.isfinite(values)
         if not finite.all():
             msg = f"holds {values[~finite][0]}; labels are whole numbers"
-            raise VolumeError(msg)
+            raise VolumeError(msg, code="nan")
         fractional = values != np.rint(values)
         if fractional.any():
             msg = f"holds the fractional value {values[fractional][0]:.6g}; labels are whole numbers"
-            raise VolumeError(msg)
+            raise VolumeError(msg, code="bad_values")
     low, high = values.min(), values.max()
     if low < 0 or high > 65535:
         msg = f"holds the value {low if low < 0 else high:g}; labels lie between 0 and 65535"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_values")
     return values.astype(np.uint8 if high <= 255 else np.uint16)

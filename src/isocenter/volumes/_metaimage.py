@@ -6,6 +6,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from isocenter.problems import code_of_error
 from isocenter.volumes._grid import Grid
 from isocenter.volumes._header import Header, VolumeError, check_dimensions, lengths, shortened
 
@@ -27,26 +28,26 @@ def read_header(stream: BinaryIO) -> Header:
         key, equals, value = line.decode("latin-1").partition("=")
         if not equals or not line.endswith(b"\n") or offset > _MAX_HEADER:
             msg = "not a MetaImage file (no list of `key = value` lines that ends in ElementDataFile)"
-            raise VolumeError(msg)
+            raise VolumeError(msg, code="bad_format")
         fields[key.strip()] = value.strip()
     try:
         return _header(fields, offset=offset)
     except ValueError as error:
         msg = f"MetaImage header: {shortened(str(error), 200)}"
-        raise VolumeError(msg) from error
+        raise VolumeError(msg, code=code_of_error(error, otherwise="bad_format")) from error
 
 
 def _header(fields: dict[str, str], *, offset: int) -> Header:
     if fields.get("ElementNumberOfChannels", "1") != "1":
         msg = f"{shortened(fields['ElementNumberOfChannels'])} numbers per voxel; one was expected"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_shape")
     kind = fields.get("ElementType", "(none)")
     if kind not in _TYPES:
         msg = f"ElementType {shortened(kind)} is not a plain number per voxel"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     if fields.get("BinaryData", "True").lower() != "true":
         msg = "voxels written as text are not read; save with BinaryData = True"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     sizes = lengths(fields.get("DimSize", ""))
     shape = check_dimensions(sizes)
     data_file = "" if fields["ElementDataFile"] in ("LOCAL", "Local", "local") else fields["ElementDataFile"]
@@ -58,7 +59,7 @@ def _header(fields: dict[str, str], *, offset: int) -> Header:
     big = fields.get("BinaryDataByteOrderMSB", fields.get("ElementByteOrderMSB", "False")).lower() == "true"
     if fields.get("HeaderSize", "0") != "0":
         msg = f"HeaderSize = {shortened(fields['HeaderSize'])} (voxels at an offset) is not read"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     return Header(
         # MetaImage lists the matrix axis by axis: a row of the file is the direction of one array axis.
         grid=Grid(
@@ -81,5 +82,5 @@ def _numbers(fields: dict[str, str], names: tuple[str, ...], default: np.ndarray
     numbers = [float(word) for word in found.split()]
     if len(numbers) != len(default):
         msg = f"{names[0]} holds {len(numbers)} numbers, expected {len(default)}"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_geometry")
     return numbers

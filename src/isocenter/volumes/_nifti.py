@@ -40,23 +40,23 @@ def read_header(stream: BinaryIO) -> Header:
     start = stream.read(4)
     if not start:
         msg = "the file is empty"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="damaged")
     sizes = {order: int.from_bytes(start, "little" if order == "<" else "big") for order in "<>"}
     order, length = next(((o, n) for o, n in sizes.items() if n in (348, 540)), ("", 0))
     if not length or len(start) < 4:
         msg = "not a NIfTI file (it does not start with the header size 348 or 540)"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     block = start + stream.read(length - 4)
     if len(block) < length:
         msg = f"the file ends after {len(block)} bytes, inside the NIfTI header of {length}"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="damaged")
     magic = block[344:348] if length == 348 else block[4:8]
     if magic in (b"ni1\0", b"ni2\0"):
         msg = "a NIfTI header whose voxels are in another file (.hdr/.img pair); save it as one .nii or .nii.gz"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     if magic not in (b"n+1\0", b"n+2\0"):
         msg = f"not a NIfTI file (its magic is {magic!r})"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     layout = _NIFTI1 if length == 348 else _NIFTI2
     field = {
         name: np.frombuffer(block, dtype=f"{order}{kind}", count=count, offset=offset)
@@ -66,7 +66,7 @@ def read_header(stream: BinaryIO) -> Header:
         header = _header(field, order=order, length=length)
     if len(stream.read(header.offset - length)) < header.offset - length:
         msg = "the file ends before its voxels begin"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="damaged")
     return header
 
 
@@ -74,22 +74,22 @@ def _header(field: dict[str, NDArray[Any]], *, order: str, length: int) -> Heade
     dim = [int(n) for n in field["dim"]]
     if not 1 <= dim[0] <= 7:
         msg = f"the NIfTI header declares {dim[0]} dimensions"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_shape")
     shape = check_dimensions(dim[1 : dim[0] + 1])
     code = int(field["datatype"][0])
     if code not in _TYPES:
         msg = f"NIfTI data type {code} is not a plain number per voxel (colour, complex or bit data)"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     offset = float(field["vox_offset"][0])
     if not length <= offset <= _MAX_EXTENSIONS:
         msg = f"the NIfTI header puts the voxels at byte {offset:g}"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     slope, intercept = float(field["scl_slope"][0]), float(field["scl_inter"][0])
     if not math.isfinite(slope) or slope == 0:  # how the format says "not scaled"
         slope, intercept = 1.0, 0.0
     elif not math.isfinite(intercept):
         msg = f"the NIfTI header scales by {slope:g} with an intercept of {intercept}"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     return Header(
         grid=_grid(field, shape),
         dtype=np.dtype(f"{order}{_TYPES[code]}"),
@@ -117,7 +117,7 @@ def _grid(field: dict[str, NDArray[Any]], shape: tuple[int, int, int]) -> Grid:
         except ValueError as problem:
             error = error or problem
     msg = f"unusable geometry: {error}"
-    raise VolumeError(msg) from error
+    raise VolumeError(msg, code="bad_geometry") from error
 
 
 def _qform(field: dict[str, NDArray[Any]]) -> NDArray[np.float64]:

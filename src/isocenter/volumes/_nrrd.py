@@ -10,6 +10,7 @@ from typing import BinaryIO, Literal
 
 import numpy as np
 
+from isocenter.problems import code_of_error
 from isocenter.volumes._grid import Grid
 from isocenter.volumes._header import Header, VolumeError, check_dimensions, lengths, shortened
 
@@ -37,7 +38,7 @@ def read_header(stream: BinaryIO) -> Header:
     magic = stream.readline(16)
     if not re.fullmatch(rb"NRRD000[1-9]\r?\n", magic):
         msg = "not an NRRD file (it does not start with NRRD000…)"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     fields: dict[str, str] = {}
     offset = len(magic)
     while True:
@@ -47,7 +48,7 @@ def read_header(stream: BinaryIO) -> Header:
             if fields.get("data file") or fields.get("datafile"):
                 break  # a detached header may simply end
             msg = "the NRRD header has no end (an empty line)"
-            raise VolumeError(msg)
+            raise VolumeError(msg, code="damaged")
         text = line.decode("utf-8", "replace").strip()
         if not text:
             break
@@ -59,21 +60,21 @@ def read_header(stream: BinaryIO) -> Header:
     except (ValueError, KeyError) as error:
         missing = "no field " if isinstance(error, KeyError) else ""
         msg = f"NRRD header: {missing}{shortened(str(error), 200)}"
-        raise VolumeError(msg) from error
+        raise VolumeError(msg, code=code_of_error(error, otherwise="bad_format")) from error
 
 
 def _header(fields: dict[str, str], *, offset: int) -> Header:
     kind = fields["type"].lower()
     if kind not in _TYPES:
         msg = f"type {shortened(kind)} is not a plain number per voxel"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     encoding = fields["encoding"].lower()
     if encoding not in _ENCODINGS:
         msg = f"encoding {shortened(encoding)} is not read; save as raw or gzip"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     if any(fields.get(name, "0") != "0" for name in ("line skip", "lineskip", "byte skip", "byteskip")):
         msg = "voxels at an offset (line skip, byte skip) are not read"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     shape = check_dimensions(lengths(fields["sizes"]))
     order = ">" if fields.get("endian", "little").lower() == "big" else "<"
     data_file = fields.get("data file", fields.get("datafile", ""))
@@ -93,17 +94,17 @@ def _affine(fields: dict[str, str]) -> np.ndarray:
         spacings = [float(word) for word in fields.get("spacings", "1 1 1").split()]
         if len(spacings) != 3:
             msg = f"spacings {shortened(fields['spacings'])!r} are not three numbers"
-            raise VolumeError(msg)
+            raise VolumeError(msg, code="bad_geometry")
         affine[:3, :3] = np.diag(spacings)
         return affine
     space = fields.get("space", "(none)")
     if space not in _TO_LPS:
         msg = f"space {shortened(space)} is not one of {', '.join(name for name in _TO_LPS if '-' in name)}"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_geometry")
     directions = re.findall(r"\(([^)]*)\)", fields["space directions"])
     if len(directions) < 3:
         msg = f"space directions {shortened(fields['space directions'])!r} are not three vectors"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_geometry")
     affine[:3, :3] = np.array([_vector(words) for words in directions[:3]]).T
     affine[:3, 3] = _vector(fields.get("space origin", "(0,0,0)").strip("()"))
     affine[:3] *= np.array(_TO_LPS[space])[:, None]
@@ -114,5 +115,5 @@ def _vector(words: str) -> list[float]:
     numbers = [float(word) for word in words.split(",")]
     if len(numbers) != 3:
         msg = f"({shortened(words)}) is not a vector of three numbers"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_geometry")
     return numbers

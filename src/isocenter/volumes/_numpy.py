@@ -75,7 +75,7 @@ def read_numpy(file: Source, *, keys: tuple[str, ...] = (), shape: tuple[int, in
             return _read(stream, stored, shape)
     except _DAMAGE as error:
         msg = f"damaged or cut off: {_reason(error)}"
-        raise VolumeError(msg) from error
+        raise VolumeError(msg, code="damaged") from error
 
 
 @contextmanager
@@ -84,7 +84,7 @@ def _opened(file: File, keys: tuple[str, ...]) -> Iterator[tuple[BinaryIO, int]]
     suffix = next((suffix for suffix in NUMPY_SUFFIXES if file.name.lower().endswith(suffix)), "")
     if not suffix:
         msg = f"{file.name}: not a numpy file; one of {', '.join(NUMPY_SUFFIXES)} was expected"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     with file.open() as raw:
         if suffix == ".npy":
             yield raw, file.size()
@@ -93,7 +93,7 @@ def _opened(file: File, keys: tuple[str, ...]) -> Iterator[tuple[BinaryIO, int]]
             archive = zipfile.ZipFile(raw)
         except _BAD_ZIP as error:
             msg = f"not a zip archive, as a .npz is, or a damaged one: {_reason(error)}"
-            raise VolumeError(msg) from error
+            raise VolumeError(msg, code="damaged") from error
         with archive:
             member = _member(archive, keys)
             _check_member(member, file.size())
@@ -101,7 +101,7 @@ def _opened(file: File, keys: tuple[str, ...]) -> Iterator[tuple[BinaryIO, int]]
                 stream = archive.open(member)
             except _BAD_ZIP as error:
                 msg = f"the array {_shown(member)} is damaged: {_reason(error)}"
-                raise VolumeError(msg) from error
+                raise VolumeError(msg, code="damaged") from error
             with stream:
                 yield cast(BinaryIO, stream), member.file_size
 
@@ -111,7 +111,7 @@ def _member(archive: zipfile.ZipFile, keys: tuple[str, ...]) -> zipfile.ZipInfo:
     members = archive.infolist()
     if twice := [name for name, count in Counter(member.filename for member in members).items() if count > 1]:
         msg = f"the archive holds {shortened(twice[0])!r} more than once"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     arrays = {name.removesuffix(".npy"): archive.getinfo(name) for name in archive.namelist() if name.endswith(".npy")}
     for key in keys:
         if key in arrays:
@@ -119,7 +119,7 @@ def _member(archive: zipfile.ZipFile, keys: tuple[str, ...]) -> zipfile.ZipInfo:
     if len(arrays) != 1:
         held = shortened(", ".join(map(repr, arrays))) or "no array"
         msg = f"the archive holds {held}; {' or '.join([*keys, 'a single array'])} was expected"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     return next(iter(arrays.values()))
 
 
@@ -127,15 +127,15 @@ def _check_member(member: zipfile.ZipInfo, size: int) -> None:
     """Refuse what an archive of `size` bytes cannot hold, or hides."""
     if member.flag_bits & 0x2041:
         msg = f"the array {_shown(member)} is protected by a password"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or member.flag_bits & 0x20:
         msg = f"the array {_shown(member)} is packed with an unusual method; numpy stores or deflates"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     ratio = 1 if member.compress_type == zipfile.ZIP_STORED else _DEFLATE_LIMIT
     if member.compress_size > size or member.file_size > member.compress_size * ratio:
         msg = f"the array {_shown(member)} claims to be {member.compress_size:,} bytes that unpack to "
         msg += f"{member.file_size:,}, which a file of {_human(size)} cannot hold"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="damaged")
 
 
 def _reason(error: Exception) -> str:
@@ -155,11 +155,11 @@ def _read(stream: BinaryIO, stored: int, shape: tuple[int, int, int] | None) -> 
     nbytes = math.prod(volume) * dtype.itemsize
     if nbytes > MAX_BYTES:
         msg = f"{_times(volume)} voxels of {dtype.name} would take more than {_human(MAX_BYTES)}"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="too_large")
     if (declared := classes * nbytes) != stored - start.done:
         held = f"{_times(axes)} numbers of {dtype.name} ({shortened(f'{declared:,}')} bytes)"
         msg = f"the header declares {held}, but {stored - start.done:,} bytes follow: cut off, or not what it says"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="damaged")
     if classes > 1:
         for _ in _blocks(stream, _LESION * nbytes):
             pass
@@ -201,33 +201,33 @@ def _header(start: _Start) -> tuple[tuple[int, ...], np.dtype[Any]]:
         raise
     except Exception as error:  # the header is parsed as Python, and a hostile one raises whatever that can raise
         msg = f"the header of the array cannot be read: {_reason(error)}"
-        raise VolumeError(msg) from error
+        raise VolumeError(msg, code="damaged") from error
     if dtype.hasobject:
         msg = "an array of Python objects, which is never unpickled; one real number per voxel was expected"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     if dtype.kind not in "biuf" or dtype.itemsize > 8:
         msg = f"an array of {shortened(str(dtype))}; one real number of 8 to 64 bits per voxel was expected"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     if fortran:
         msg = "the array is stored in Fortran order; save numpy.ascontiguousarray of it, with its axes (z, y, x)"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     return tuple(int(n) for n in axes), dtype
 
 
 def _check_shape(axes: tuple[int, ...], shape: tuple[int, int, int] | None) -> None:
     if len(axes) not in (3, 4):
         msg = f"an array of shape {shortened(str(axes))}; (z, y, x) or (class, z, y, x) was expected"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_shape")
     if min(axes) < 1:
         msg = f"an axis without voxels: {_times(axes)}"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_shape")
     if len(axes) == 4 and axes[0] <= _LESION:
         msg = f"an array of shape {_times(axes)} has a single class; of (class, z, y, x) the lesion is the second"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_shape")
     if shape is not None and axes[-3:] != shape[::-1]:
         hint = "; are its axes (x, y, z)? (z, y, x) was expected" if axes[-3:] == shape else ""
         msg = f"has {_times(axes[:-4:-1])} voxels along (x, y, z), expected {_times(shape)}{hint}"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_shape")
 
 
 def _times(axes: tuple[int, ...]) -> str:

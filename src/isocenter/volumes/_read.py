@@ -114,7 +114,7 @@ def _opened(source: Source) -> Iterator[tuple[Header, BinaryIO]]:
     suffix = suffix_of(file.name)
     if not suffix:
         msg = f"{file.name}: not a format that is read; one of {', '.join(SUFFIXES)} was expected"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     try:
         with file.open() as raw:
             stream = _gunzip(raw) if suffix == ".nii.gz" else raw
@@ -129,17 +129,17 @@ def _opened(source: Source) -> Iterator[tuple[Header, BinaryIO]]:
                 yield header, _decoded(stream, header)
     except _DAMAGE as error:
         msg = f"damaged or cut off: {str(error).rstrip('.') or type(error).__name__}"
-        raise VolumeError(msg) from error
+        raise VolumeError(msg, code="damaged") from error
 
 
 def _data_file(file: File, header: Header, suffix: str) -> File:
     name = header.data_file
     if suffix != ".mhd":
         msg = f"the header points to another file ({name!r}); save header and voxels in one"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     if name in ("", ".", "..", "LIST") or name.startswith("LIST ") or any(mark in name for mark in "/\\%:\0"):
         msg = f"the header names {name!r} as its data file; only a plain file name beside the header is followed"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     return file.beside(name)
 
 
@@ -161,12 +161,12 @@ def _blocks(stream: BinaryIO, header: Header) -> Iterator[bytes]:
         left -= len(block)
         if len(block) < _BLOCK and left:
             msg = f"cut off: {header.nbytes - left:,} of {header.nbytes:,} bytes of voxels are there"
-            raise VolumeError(msg)
+            raise VolumeError(msg, code="damaged")
         yield block
     # Asking for one byte more also makes the inflater verify its checksum.
     if stream.read(1):
         msg = f"more data than the {header.nbytes:,} bytes of voxels that the header declares"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="damaged")
 
 
 def _exactly(stream: BinaryIO, size: int) -> bytes:

@@ -95,7 +95,7 @@ def read_frames(source: Source, indices: Iterable[int] | None = None) -> Iterato
         # Asking for one byte more also makes the inflater verify its checksum.
         if at == frames and stream.read(1):
             msg = f"more data than the {frames} volumes of {header.nbytes:,} bytes that the header declares"
-            raise VolumeError(msg)
+            raise VolumeError(msg, code="damaged")
 
 
 def _check_indices(wanted: range | list[int], frames: int) -> None:
@@ -105,7 +105,7 @@ def _check_indices(wanted: range | list[int], frames: int) -> None:
     if wanted and (wanted[0] < 0 or wanted[-1] >= frames):
         index = wanted[0] if wanted[0] < 0 else wanted[-1]
         msg = f"there is no volume {index}: the stack holds {frames}, from 0 to {frames - 1}"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_shape")
 
 
 @contextmanager
@@ -115,19 +115,19 @@ def _opened_stack(source: Source) -> Iterator[tuple[Header, int, BinaryIO]]:
     suffix = suffix_of(file.name)
     if not suffix or suffix == ".mhd":
         msg = f"{file.name}: not a stack; one file that ends in {', '.join(s for s in SUFFIXES if s != '.mhd')} is"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     try:
         with file.open() as raw:
             stream = _gunzip(raw) if suffix == ".nii.gz" else raw
             header, frames = _stack_header(stream) if suffix == ".mha" else (_PARSERS[suffix](stream), 1)
             if header.data_file:
                 msg = f"the header points to another file ({shortened(header.data_file)!r}); save both in one"
-                raise VolumeError(msg)
+                raise VolumeError(msg, code="bad_format")
             _check_sizes(file, header, frames, compressed=suffix == ".nii.gz" or header.encoding != "raw")
             yield header, frames, _decoded(stream, header)
     except _DAMAGE as error:
         msg = f"damaged or cut off: {str(error).rstrip('.') or type(error).__name__}"
-        raise VolumeError(msg) from error
+        raise VolumeError(msg, code="damaged") from error
 
 
 def _stack_header(stream: BinaryIO) -> tuple[Header, int]:
@@ -150,11 +150,11 @@ def _stack_header(stream: BinaryIO) -> tuple[Header, int]:
         lines.append(line)
     if frames < 1:
         msg = f"a stack of {frames} volumes"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_shape")
     header = _metaimage.read_header(io.BytesIO(b"".join(lines)))
     if axes and axes != str(len(sizes)):
         msg = f"NDims is {shortened(axes)}, but DimSize lists {len(sizes)} axes ({'×'.join(map(str, sizes))})"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_shape")
     return replace(header, offset=offset), frames
 
 
@@ -171,7 +171,7 @@ def _check_sizes(file: File, header: Header, frames: int, *, compressed: bool) -
                 f"the header declares {frames:,} volumes of {x}×{y}×{z} {header.dtype.name}, which a file of "
                 f"{stored:,} bytes cannot hold: it is cut off or not what it says"
             )
-            raise VolumeError(msg)
+            raise VolumeError(msg, code="damaged")
 
 
 def _skip(stream: BinaryIO, count: int, *, seekable: bool) -> None:
@@ -182,7 +182,7 @@ def _skip(stream: BinaryIO, count: int, *, seekable: bool) -> None:
         block = _exactly(stream, min(count, _BLOCK))
         if not block:
             msg = "cut off in the middle of its voxels"
-            raise VolumeError(msg)
+            raise VolumeError(msg, code="damaged")
         count -= len(block)
 
 
@@ -195,7 +195,7 @@ def _frame(stream: BinaryIO, header: Header, index: int) -> Frame:
         block = _exactly(stream, size)
         if len(block) < size:
             msg = f"cut off: {start + len(block):,} of {header.nbytes:,} bytes of volume {index} are there"
-            raise VolumeError(msg)
+            raise VolumeError(msg, code="damaged")
         if block != _ZEROS[:size]:
             buffer[start : start + size] = np.frombuffer(block, np.uint8)
             first, last = min(first, start), start + size

@@ -124,11 +124,11 @@ def read_voxel_dimensions(source: Source) -> tuple[float, float, float]:
         x, y, z = (float(word) for word in words)
     except ValueError:
         msg = f"three numbers were expected, one per line; found {shortened(text.strip())!r}"
-        raise VolumeError(msg) from None
+        raise VolumeError(msg, code="bad_values") from None
     try:
         Grid(SHAPE, spacing=(x, y, z))
     except ValueError as error:
-        raise VolumeError(str(error)) from None
+        raise VolumeError(str(error), code="bad_geometry") from None
     return x, y, z
 
 
@@ -181,14 +181,15 @@ def _read(source: Source, *, shape: Shape, as_mask: bool, repeated: Literal["ref
     for row, begin, end in odd[:odds]:
         values[row] = _number(data[begin:end].tobytes(), trouble, offset=begin)
     if trouble[:, 0].any():
-        raise VolumeError(_explained(data.tobytes(), trouble, shape))
+        code = "nan" if trouble[kernels.NOT_FINITE, 0] else "bad_values"
+        raise VolumeError(_explained(data.tobytes(), trouble, shape), code=code)
     index, values = index[:rows], values[:rows]
     before = rows
     if not ascending:
         index, values = _in_order(index, values)
     if len(index) < before and repeated == "refuse":
         msg = f"{before - len(index):,} lines are for a voxel that has one already; each may have one"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_values")
     return SparseVolume(index.copy(), None if as_mask else values.copy(), shape, repeated=before - len(index))
 
 
@@ -198,7 +199,7 @@ def _bytes(source: Source, *, most: int) -> NDArray[np.uint8]:
     size = file.size()
     if size > most:
         msg = f"{size:,} bytes; a file of this kind has at most {most:,}"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="too_large")
     data = np.empty(size + 1, np.uint8)
     done = 0
     try:
@@ -207,7 +208,7 @@ def _bytes(source: Source, *, most: int) -> NDArray[np.uint8]:
                 done += count
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         msg = f"damaged or cut off: {error}"
-        raise VolumeError(msg) from error
+        raise VolumeError(msg, code="damaged") from error
     data[done] = ord("\n")
     return data[: done + 1]
 
@@ -220,7 +221,7 @@ def first_line(source: Source) -> str:
             return stream.readline(100).decode("utf-8-sig", "replace").rstrip("\r\n")
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         msg = f"damaged or cut off: {error}"
-        raise VolumeError(msg) from error
+        raise VolumeError(msg, code="damaged") from error
 
 
 def _after_header(data: NDArray[np.uint8]) -> int:
@@ -229,7 +230,7 @@ def _after_header(data: NDArray[np.uint8]) -> int:
     if line.removeprefix(b"\xef\xbb\xbf").rstrip(b"\r") != HEADER:
         found = shortened(line.decode("utf-8", "replace"))
         msg = f"the first line is {found!r}; a sparse CSV begins with {HEADER.decode()!r}"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_format")
     return len(line) + 1
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import SimpleITK as sitk
 
-from isocenter.submissions import SubmissionRefused
+from isocenter.problems import SubmissionRefused
 
 METADATA = "stacked-photon-beam-level-metadata.json"
 HUGE = 10**400

@@ -20,7 +20,7 @@ import isocenter
 from isocenter import editions, scores
 from isocenter.evaluation import CohortError, Evaluation, check, evaluate, worker_pool
 from isocenter.metrics import SparseDose, dose_difference
-from isocenter.submissions import SubmissionRefused
+from isocenter.problems import SubmissionRefused
 from isocenter.volumes.sparse import read_sparse, write_mask, write_sparse, write_voxel_dimensions
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "dose"

@@ -15,7 +15,7 @@ import isocenter
 from isocenter import evaluation
 from isocenter.detections import detections_of
 from isocenter.evaluation import CohortError
-from isocenter.submissions import SubmissionRefused
+from isocenter.problems import SubmissionRefused
 from isocenter.volumes import Grid, Volume, read, write
 
 from .conftest import GRID, LESIONS, LIKELIHOODS, hand_in, painted

@@ -21,7 +21,8 @@ from isocenter.challenges.doserad2026._geometry import planned_beams, read_json
 from isocenter.challenges.doserad2026._output import INDEX
 from isocenter.challenges.doserad2026._words import some, told, verb
 from isocenter.evaluation import CohortError
-from isocenter.submissions import Entry, Listing, Problem
+from isocenter.problems import Problem, code_of_error, origin_of_error
+from isocenter.submissions import Entry, Listing
 from isocenter.volumes import File, Folder, MemoryFile
 
 _JOB = r"(?:(?P<job>.*?)/)??"
@@ -106,7 +107,9 @@ class _Index:
         try:
             beams = [beam for image in _images(read_json(metadata.file)) for beam in planned_beams(image)[1]]
         except (ValueError, OSError) as error:
-            self.problems.append(Problem("refused", str(error), file=metadata.name))
+            code = code_of_error(error, otherwise="bad_format")
+            origin = origin_of_error(error, reading="output")
+            self.problems.append(Problem("refused", str(error), file=metadata.name, code=code, origin=origin))
             return
         lacking: dict[int, list[str]] = {}
         nowhere: dict[str, dict[str, str]] = {}
@@ -131,18 +134,20 @@ class _Index:
                 twice.setdefault(case, {})[beam.uuid] = f"{place} and {(name, at)}"
                 self.ambiguous.add(beam.uuid)
         for case, found_at in nowhere.items():
-            self._unusable(f"{_with(found_at, '')}; expected whole numbers from 0", case, metadata)
+            self._unusable(f"{_with(found_at, '')}; expected whole numbers from 0", case, metadata, "bad_values")
         for case, found_at in twice.items():
-            self._unusable(_with(found_at, "two places: "), case, metadata)
+            self._unusable(_with(found_at, "two places: "), case, metadata, "ambiguous_output")
         for number, uuids in lacking.items():
             count = len(self.stacks.get((job, number), [])) or "no"
             text = (
                 f"images/stacked-radiation-dose-map-{number}/ holds {count} .mha files; expected one, of {some(uuids)}"
             )
-            self._unusable(text, self.owners[uuids[0]], metadata)
+            self._unusable(
+                text, self.owners[uuids[0]], metadata, "missing_output" if count == "no" else "ambiguous_output"
+            )
 
-    def _unusable(self, text: str, case: str, metadata: Entry) -> None:
-        self.problems.append(Problem("unusable", text, case=case, file=metadata.name))
+    def _unusable(self, text: str, case: str, metadata: Entry, code: str) -> None:
+        self.problems.append(Problem("unusable", text, case=case, file=metadata.name, code=code))
 
 
 def _with(found: Mapping[str, str], what: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 
 from isocenter.challenges.doserad2026._words import told
 from isocenter.metrics import Direction, photon_direction, proton_direction
-from isocenter.volumes import File
+from isocenter.volumes import File, read_bytes
 
 Modality = Literal["photon", "proton"]
 
@@ -43,8 +43,7 @@ def read_json(file: File) -> Any:
     if file.size() > _MAX_JSON:
         msg = f"{file.name} has {file.size():,} bytes; at most {_MAX_JSON:,} are read"
         raise ValueError(msg)
-    with file.open() as stream:
-        content = stream.read()
+    content = read_bytes(file, most=_MAX_JSON)
     try:
         return json.loads(content, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:

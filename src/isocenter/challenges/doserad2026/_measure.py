@@ -31,6 +31,7 @@ from isocenter.challenges.doserad2026._prepare import (
 from isocenter.challenges.doserad2026._words import some, verb
 from isocenter.evaluation import DosePicture, OutputError, Remark, Score
 from isocenter.metrics import curve_distance, depth_dose_of_plane, masked_mae, plan_mae
+from isocenter.problems import Trouble
 from isocenter.submissions import GridPolicy
 from isocenter.volumes import Box, Frame, Grid, Stack, Volume
 
@@ -119,7 +120,7 @@ def _sum_of_beams(reference: Reference, beams: Beams) -> Volume:
     """The beams that were handed in, each with weight 1, on the whole grid of the case; Gy, not below 0."""
     dose = np.zeros(reference.grid.shape, order="F")
     for _, frame in beams.frames(reference.beams):
-        assert not isinstance(frame, str)  # all were read before
+        assert not isinstance(frame, Trouble)  # all were read before
         dose[frame.box] += frame.array[frame.box]
     return Volume(np.maximum(dose, 0.0, out=dose), reference.grid)
 
@@ -147,10 +148,11 @@ def predicted(reference: Reference, beams: Beams) -> Predicted:
 def _read(reference: Reference, beams: Beams) -> Predicted:
     missing = [uuid for uuid in reference.beams if uuid not in beams.places]
     unknown = [uuid for uuid in beams.places if uuid not in reference.beams]
-    problems: list[str] = []
+    problems: list[Trouble] = []
     if missing:
         hint = f"; {some(unknown)} {verb(unknown, 'is', 'are')} not of this case" if unknown else ""
-        problems.append(f"{some(missing)} of {len(reference.beams)} {verb(missing, 'is', 'are')} missing{hint}")
+        text = f"{some(missing)} of {len(reference.beams)} {verb(missing, 'is', 'are')} missing{hint}"
+        problems.append(Trouble(text, "missing_output"))
     remarks = (
         [Remark("warning", f"{some(unknown)} {verb(unknown, 'is', 'are')} not of this case; ignored")]
         if unknown
@@ -160,10 +162,12 @@ def _read(reference: Reference, beams: Beams) -> Predicted:
     errors: dict[str, dict[str, float]] = {metric: {} for metric in LEVEL_1}
     plan = np.zeros(reference.plan.shape, order="F")
     negative: dict[str, float] = {}
-    unread: dict[str, list[str]] = {}
+    unread: dict[Trouble, list[str]] = {}
     for uuid, frame in beams.frames(usable):
-        if isinstance(frame, str) or (trouble := _no_dose(frame)):
-            unread.setdefault(frame if isinstance(frame, str) else trouble, []).append(uuid)
+        trouble = frame if isinstance(frame, Trouble) else _no_dose(frame)
+        if isinstance(frame, Trouble) or trouble is not None:
+            assert trouble is not None
+            unread.setdefault(trouble, []).append(uuid)
             continue
         if problems or unread:
             continue  # it will not be measured: what is left to do is to find what else is wrong
@@ -174,10 +178,11 @@ def _read(reference: Reference, beams: Beams) -> Predicted:
         _add(plan, reference.box, frame.box, beam.beam.weight * dose.astype(np.float64))
         for metric, value in _errors(beam, frame, dose, reference.grid).items():
             errors[metric][uuid] = value
-    problems += [f"{some(uuids)}: {trouble}" for trouble, uuids in unread.items()]
+    problems += [Trouble(f"{some(uuids)}: {trouble.text}", trouble.code) for trouble, uuids in unread.items()]
     if problems:
-        told = "; ".join(problems[:_MOST_TOLD])
-        raise OutputError(told + (f"; and {len(problems) - _MOST_TOLD} more" if len(problems) > _MOST_TOLD else ""))
+        told = "; ".join(problem.text for problem in problems[:_MOST_TOLD])
+        more = f"; and {len(problems) - _MOST_TOLD} more" if len(problems) > _MOST_TOLD else ""
+        raise OutputError(told + more, code=problems[0].code)
     if negative:
         least = min(negative.values())
         remarks.append(Remark("note", f"{some(list(negative))} with negative dose, down to {least:.3g} Gy"))
@@ -185,24 +190,24 @@ def _read(reference: Reference, beams: Beams) -> Predicted:
 
 
 def _check_headers(
-    reference: Reference, beams: Beams, problems: list[str], remarks: list[Remark]
+    reference: Reference, beams: Beams, problems: list[Trouble], remarks: list[Remark]
 ) -> dict[str, BeamReference]:
     """The beams whose files can be read as far as their headers tell."""
     wanted = {uuid: place for uuid, place in beams.places.items() if uuid in reference.beams}
     headers = dict(beams.headers({name for name, _ in wanted.values()}))
     usable = {}
     shifts = []
-    troubles: dict[str, dict[str, str]] = {}
+    troubles: dict[Trouble, dict[str, str]] = {}
     beyond: dict[str, dict[str, int]] = {}
     for uuid, (name, at) in wanted.items():
         stack = headers[name]
-        trouble = stack if isinstance(stack, str) else _off_grid(stack, reference.grid, beams.policy)
+        trouble = stack if isinstance(stack, Trouble) else _off_grid(stack, reference.grid, beams.policy)
         if not trouble and isinstance(stack, Stack):
             if name in beams.stacks and at >= stack.frames:
                 beyond.setdefault(name, {})[uuid] = at
                 continue
             if name not in beams.stacks and stack.frames != 1:
-                trouble = f"holds {stack.frames} doses; expected one"
+                trouble = Trouble(f"holds {stack.frames} doses; expected one", "bad_shape")
         if trouble:
             troubles.setdefault(trouble, {})[uuid] = name
             continue
@@ -213,32 +218,35 @@ def _check_headers(
         stack, (low, high) = headers[name], (min(places.values()), max(places.values()))
         assert isinstance(stack, Stack)
         said = f"place {low}" if len(places) == 1 else f"places from {low} to {high}"
-        trouble = f"the metadata say {said}, but it holds {stack.frames} doses"
-        problems.append(f"{some(list(places))} ({name}): {trouble}")
+        text = f"{some(list(places))} ({name}): the metadata say {said}, but it holds {stack.frames} doses"
+        problems.append(Trouble(text, "bad_shape"))
     for trouble, names in troubles.items():
         first, *others = dict.fromkeys(names.values())
-        problems.append(f"{some(list(names))} ({first}{' and others' if others else ''}): {trouble}")
+        text = f"{some(list(names))} ({first}{' and others' if others else ''}): {trouble.text}"
+        problems.append(Trouble(text, trouble.code))
     if shifts:
         text = f"grids of {len(shifts)} beams differ by up to {max(shifts):.2f} mm; index trusted by policy"
         remarks.append(Remark("warning", text))
     return usable
 
 
-def _off_grid(stack: Stack, grid: Grid, policy: GridPolicy) -> str:
+def _off_grid(stack: Stack, grid: Grid, policy: GridPolicy) -> Trouble | None:
     if stack.grid.same_as(grid) or (policy == "trust-index" and stack.grid.shape == grid.shape):
-        return ""
+        return None
     apart = f"; corners lie up to {stack.grid.deviation(grid):.2f} mm apart" if stack.grid.shape == grid.shape else ""
-    return f"grid differs: {stack.grid}, reference {grid}{apart}; doses of beams are not resampled"
+    text = f"grid differs: {stack.grid}, reference {grid}{apart}; doses of beams are not resampled"
+    return Trouble(text, "bad_grid")
 
 
-def _no_dose(frame: Frame) -> str:
-    """What makes a frame no dose: a voxel that is no number, or larger than any dose; "" if nothing does."""
+def _no_dose(frame: Frame) -> Trouble | None:
+    """What is wrong with a frame that is not a dose: a voxel that is not a number, or larger than any dose."""
     dose = frame.array[frame.box]
     if is_dose(dose):
-        return ""
+        return None
     inside = np.argwhere(~(np.abs(dose) <= MOST_GY))[0]
     voxel = tuple(int(i) + part.start for i, part in zip(inside, frame.box, strict=True))
-    return f"holds {frame.array[voxel]:g} at voxel {voxel}; every voxel must be a finite dose in Gy"
+    text = f"holds {frame.array[voxel]:g} at voxel {voxel}; every voxel must be a finite dose in Gy"
+    return Trouble(text, "bad_values" if np.isfinite(frame.array[voxel]) else "nan")
 
 
 def _errors(beam: BeamReference, frame: Frame, dose: NDArray[Any], grid: Grid) -> dict[str, float]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from isocenter.challenges.doserad2026._words import some, verb
+from isocenter.problems import Trouble
 from isocenter.submissions import GridPolicy, Reading
 from isocenter.volumes import File, Folder, Frame, Grid, Stack, VolumeError, read_frames, read_stack_header, suffix_of
 
@@ -45,7 +46,7 @@ class Beams:
     policy: GridPolicy
     memory: dict[str, Any] = field(default_factory=dict)
 
-    def headers(self, names: Iterable[str]) -> Iterator[tuple[str, Stack | str]]:
+    def headers(self, names: Iterable[str]) -> Iterator[tuple[str, Stack | Trouble]]:
         """By file, what it says of itself, or what is wrong with it."""
         for name in names:
             try:
@@ -53,7 +54,7 @@ class Beams:
             except (VolumeError, OSError) as error:
                 yield name, _told(error)
 
-    def frames(self, uuids: Mapping[str, object]) -> Iterator[tuple[str, Frame | str]]:
+    def frames(self, uuids: Mapping[str, object]) -> Iterator[tuple[str, Frame | Trouble]]:
         """Doses of the beams asked for, file by file, or what is wrong with them."""
         by_file: dict[str, dict[int, str]] = {}
         for uuid, (name, at) in self.places.items():
@@ -65,7 +66,8 @@ class Beams:
                 for frame in read_frames(self.files[name], list(left)):
                     yield left.pop(frame.index), frame
             except (VolumeError, OSError) as error:
-                yield from ((uuid, f"{name}: {_told(error)}") for uuid in left.values())
+                trouble = _told(error, prefix=f"{name}: ")
+                yield from ((uuid, trouble) for uuid in left.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +126,12 @@ class BeamFolder:
                 f"there are two doses of {some(uuids)}: {double[uuids[0]]}{verb(uuids, '', ' of the first')}"
             )
         if problems:
-            raise VolumeError("; ".join(problems))
+            raise VolumeError("; ".join(problems), code="ambiguous_output")
         return Reading(Beams(places, stacks, file.files, policy))
 
 
-def _told(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return f"cannot be read: {error.strerror}"
-    return str(error)
+def _told(error: Exception, *, prefix: str = "") -> Trouble:
+    trouble = Trouble.of_error(error, prefix=prefix)
+    if isinstance(error, OSError) and error.strerror:  # without the path, which is nobody's business
+        return trouble._replace(text=f"{prefix}cannot be read: {error.strerror}")
+    return trouble

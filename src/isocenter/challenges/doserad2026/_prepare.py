@@ -21,7 +21,7 @@ from isocenter.challenges.doserad2026._geometry import Modality
 from isocenter.challenges.doserad2026._structures import read_structures
 from isocenter.challenges.doserad2026._truth import PLAN_DOSE, STRUCTURES, Truth, TruthBeam, named
 from isocenter.challenges.doserad2026._words import some
-from isocenter.evaluation import Case
+from isocenter.evaluation import Case, CohortError
 from isocenter.metrics import depth_dose_of_plane
 from isocenter.volumes import Box, Frame, Grid, read_frames
 
@@ -117,7 +117,7 @@ def _prepare(truth: Truth, *, floored: bool) -> Reference:
         dose = above(frame, floor)
         if not is_dose(dose):
             msg = f"the dose of beam {beam.uuid} holds values that are no finite dose in Gy"
-            raise ValueError(msg)
+            raise CohortError(msg)
         plan[frame.box] += beam.weight * dose.astype(np.float64)
         beams[beam.uuid] = _beam(beam, frame.box, dose, truth.grid, floor)
     empty = [uuid for uuid, found in beams.items() if not found.largest > 0]
@@ -125,7 +125,7 @@ def _prepare(truth: Truth, *, floored: bool) -> Reference:
     plan = _given_plan(truth, plan)
     if not plan.max() > 0:
         msg = "the plan has no dose: the weighted beams sum up to nothing"
-        raise ValueError(msg)
+        raise CohortError(msg)
     target, voxels, remarks = _structures(truth)
     box = _box(truth, plan, voxels)
     inside = plan[box].copy(order="F")
@@ -186,7 +186,7 @@ def dvh_criteria(
 def _floor(beam: TruthBeam) -> float:
     if beam.minimum_cutoff is None:
         msg = f"beam {beam.uuid} has no minimum_cutoff, neither in case.json nor in the plan"
-        raise ValueError(msg)
+        raise CohortError(msg)
     return beam.minimum_cutoff
 
 
@@ -222,7 +222,7 @@ def _given_plan(truth: Truth, composed: NDArray[np.float64]) -> NDArray[np.float
             f"{PLAN_DOSE} is not the sum of the weighted beams: they differ by up to {off:.3g} Gy, "
             f"allowed {_SAME_PLAN * truth.prescription:.3g} Gy; are the weights those of this plan?"
         )
-        raise ValueError(msg)
+        raise CohortError(msg)
     return plan
 
 

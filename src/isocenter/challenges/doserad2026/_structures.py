@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isocenter.challenges.doserad2026._closest import Voxels
+from isocenter.evaluation import CohortError
 from isocenter.volumes import File, Grid
 
 _MAX_HEADER = 1 << 14
@@ -47,7 +48,7 @@ def read_structures(file: File, grid: Grid, count: int) -> list[Voxels]:
             masks = np.frombuffer(stream.read(ny * nx * count), np.uint8)
             if masks.size and masks.max() > 1:
                 msg = f"{file.name} holds {int(masks.max())}; a mask holds only 0 and 1"
-                raise ValueError(msg)
+                raise CohortError(msg)
             y, x, structure = np.nonzero(masks.reshape(ny, nx, count))
             for number in np.unique(structure):
                 here = structure == number

@@ -24,6 +24,7 @@ from isocenter.challenges.doserad2026._geometry import Modality, PlannedBeam, pl
 from isocenter.challenges.doserad2026._structures import check_structures
 from isocenter.challenges.doserad2026._words import some, told, verb
 from isocenter.metrics import Direction
+from isocenter.problems import Trouble
 from isocenter.submissions import GridPolicy, Reading
 from isocenter.volumes import (
     SUFFIXES,
@@ -80,9 +81,9 @@ def named(name: str, frames: Iterable[Frame]) -> Iterator[Frame]:
     """The same volumes; what is wrong with them is told with the name of their file."""
     try:
         yield from frames
-    except VolumeError as error:
-        msg = f"{name}: {error}"
-        raise ValueError(msg) from error
+    except (VolumeError, OSError) as error:
+        text, code = Trouble.of_error(error, prefix=f"{name}: ")
+        raise VolumeError(text, code=code) from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,7 @@ def _complete(points: Mapping[Criterion, float], reference: Prepared) -> Mapping
     troubles += [f"has {', '.join(unknown)}, not asked for in this patient"] * bool(unknown)
     if troubles:
         msg = f"the list of DVH points {'; and it '.join(troubles)}"
-        raise OutputError(msg)
+        raise OutputError(msg, code="missing_output" if lacking else "bad_values")
     return points
 
 
@@ -145,7 +145,7 @@ def depict(reference: Prepared, output: Mapping[str, Output]) -> DosePicture:
     found = output["prediction"]
     if not isinstance(found, SparseDose):
         msg = "a list of DVH points has no dose to show"
-        raise OutputError(msg)
+        raise OutputError(msg, code="unusable_output")
     sx, sy, sz = reference.spacing
     grid = Grid(SHAPE, spacing=(sy, sx, sz))
     names = [name for name in (*reversed(TARGETS), *ORGANS) if name in reference.structures]

@@ -6,14 +6,14 @@ import csv
 import io
 import math
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isocenter.metrics import SparseDose
+from isocenter.problems import Remark, Trouble
 from isocenter.submissions import GridPolicy, Reading
-from isocenter.volumes import File, Folder, Grid, VolumeError
+from isocenter.volumes import File, Folder, Grid, VolumeError, read_bytes
 from isocenter.volumes.sparse import (
     HEADER,
     SHAPE,
@@ -73,7 +73,9 @@ class PatientFolder:
     def read(self, file: File, *, grid: Grid | None, policy: GridPolicy) -> Reading:  # noqa: ARG002 (the format has no grid)
         """Read all files of a patient, and name all that are wrong."""
         assert isinstance(file, Folder)
-        troubles = [f"{name}.csv is missing" for name in _REQUIRED if f"{name}.csv" not in file.files]
+        troubles = [
+            Trouble(f"{name}.csv is missing", "reference") for name in _REQUIRED if f"{name}.csv" not in file.files
+        ]
         found: dict[str, SparseVolume] = {}
         spacing = (0.0, 0.0, 0.0)
         for name, member in file.files.items():
@@ -84,16 +86,17 @@ class PatientFolder:
                 else:
                     found[stem] = read_sparse(member) if stem == "dose" else read_mask(member)
             except (VolumeError, OSError) as error:
-                troubles.append(f"{name}: {error}")
+                troubles.append(Trouble.of_error(error, prefix=f"{name}: "))
         structures = {
             name: found[name].index for name in (*ORGANS, *TARGETS) if name in found and len(found[name].index)
         }
         if not structures:
-            troubles.append(f"none of the structures is contoured: {', '.join((*ORGANS, *TARGETS))}")
+            text = f"none of the structures is contoured: {', '.join((*ORGANS, *TARGETS))}"
+            troubles.append(Trouble(text, "reference"))
         if "possible_dose_mask" in found and not len(found["possible_dose_mask"].index):
-            troubles.append("possible_dose_mask.csv lists no voxel")
+            troubles.append(Trouble("possible_dose_mask.csv lists no voxel", "bad_values"))
         if troubles:
-            raise VolumeError("; ".join(troubles))
+            raise VolumeError("; ".join(trouble.text for trouble in troubles), code=troubles[0].code)
         return Reading(Patient(found["dose"], found["possible_dose_mask"], spacing, structures))
 
 
@@ -123,22 +126,20 @@ class Prediction:
             return Reading(_points(file))
         if first != HEADER.decode():
             msg = f"the first line is {first!r}; a dose begins with ',data', DVH points with {','.join(_POINTS)!r}"
-            raise VolumeError(msg)
+            raise VolumeError(msg, code="bad_format")
         volume = read_sparse(file, repeated="last")
         assert volume.values is not None
         _refuse_absurd(volume.values)
-        remarks: list[tuple[Literal["warning", "note"], str]] = []
+        remarks: list[Remark] = []
         if volume.repeated:
-            remarks.append(
-                ("warning", f"{volume.repeated:,} lines are for a voxel that has one already; the last counts")
-            )
+            text = f"{volume.repeated:,} lines are for a voxel that has one already; the last counts"
+            remarks.append(Remark("warning", text))
         if negative := int((volume.values < 0).sum()):
             lowest = volume.values.min()
-            remarks.append(
-                ("warning", f"{negative:,} voxels have a negative dose, down to {lowest:g} Gy; it counts as it is")
-            )
+            text = f"{negative:,} voxels have a negative dose, down to {lowest:g} Gy; it counts as it is"
+            remarks.append(Remark("warning", text))
         if not volume.values.any():
-            remarks.append(("warning", "there is no dose in this file"))
+            remarks.append(Remark("warning", "there is no dose in this file"))
         return Reading(SparseDose(volume.index, volume.values), tuple(remarks))
 
 
@@ -149,18 +150,22 @@ def _refuse_absurd(doses: NDArray[np.float64]) -> None:
     """Numbers that are no dose in any unit, and whose squares would overflow."""
     if len(doses) and (largest := float(np.abs(doses).max())) > _MOST_GY:
         msg = f"holds {largest:g}; no dose is larger than {_MOST_GY:g} Gy"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="bad_values")
 
 
 def _points(file: File) -> dict[Criterion, float]:
     if file.size() > _MOST_POINTS:
         msg = f"{file.size():,} bytes; a list of DVH points has at most {_MOST_POINTS:,}"
-        raise VolumeError(msg)
-    with file.open() as stream:
-        text = stream.read(_MOST_POINTS + 1).decode("utf-8-sig", "replace")
+        raise VolumeError(msg, code="too_large")
+    text = read_bytes(file, most=_MOST_POINTS).decode("utf-8-sig", "replace")
     points: dict[Criterion, float] = {}
     troubles = []
-    for line, row in enumerate(csv.reader(io.StringIO(text, newline="")), start=1):
+    try:
+        rows = list(csv.reader(io.StringIO(text, newline="")))
+    except csv.Error as error:
+        msg = f"is not a table: {error}"
+        raise VolumeError(msg, code="bad_format") from error
+    for line, row in enumerate(rows, start=1):
         if line == 1 or not row:
             continue
         words = [word.strip() for word in row]
@@ -168,16 +173,16 @@ def _points(file: File) -> dict[Criterion, float]:
             structure, criterion, number = words
             value = float(number)
         except ValueError:
-            troubles.append(f"line {line} is no structure, criterion and number")
+            troubles.append(Trouble(f"line {line} is no structure, criterion and number", "bad_values"))
             continue
         if not math.isfinite(value):
-            troubles.append(f"line {line} holds {number}, which is not finite")
+            troubles.append(Trouble(f"line {line} holds {number}, which is not finite", "nan"))
         elif (structure, criterion) in points:
-            troubles.append(f"line {line} gives {structure}, {criterion} again")
+            troubles.append(Trouble(f"line {line} gives {structure}, {criterion} again", "bad_values"))
         else:
             points[structure, criterion] = value
     if troubles:
         more = f"; and {len(troubles) - 5} more" if len(troubles) > 5 else ""
-        raise VolumeError("; ".join(troubles[:5]) + more)
+        raise VolumeError("; ".join(trouble.text for trouble in troubles[:5]) + more, code=troubles[0].code)
     _refuse_absurd(np.array(list(points.values())))
     return points

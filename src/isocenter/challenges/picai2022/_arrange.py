@@ -28,8 +28,9 @@ from pathlib import PurePosixPath
 
 from isocenter.challenges.picai2022._output import LIKELIHOOD, SUFFIXES, TABLES
 from isocenter.challenges.picai2022._tables import read_table
-from isocenter.submissions import Entry, Listing, Problem, is_junk, printable
-from isocenter.volumes import File, MemoryFile
+from isocenter.problems import Problem, code_of_error, origin_of_error, printable
+from isocenter.submissions import Entry, Listing, is_junk
+from isocenter.volumes import File, MemoryFile, VolumeError
 
 INSTANCES = (5, 10)
 """How often an algorithm is trained in the closed phase."""
@@ -89,7 +90,7 @@ class _Sorted:
         folder, kind, case = place
         if (last := entry.name.rpartition("/")[2]) != _small(last):
             message = f"endings and names of tables are written in small letters; expected {_small(last)}"
-            self.problems.append(Problem("refused", message, file=entry.name))
+            self.problems.append(Problem("refused", message, file=entry.name, code="bad_name"))
         elif kind == "table":
             self.tables.setdefault(folder, []).append(entry)
         elif case not in cases:
@@ -114,7 +115,7 @@ def _arranged(listing: Listing, cases: Mapping[str, object], *, likelihoods: boo
             problems += _give_likelihoods(folder, its, files.tables, several=len(with_maps) > 1, cases=cases)
     if len(instances) > 1 and not INSTANCES[0] <= len(instances) <= INSTANCES[1]:
         message = f"{len(instances)} trained instances; expected one, or {INSTANCES[0]} to {INSTANCES[1]}"
-        problems.append(Problem("warning", message, file=listing.name))
+        problems.append(Problem("warning", message, file=listing.name, code="remark"))
     entries, incomplete = _entries(instances, cases)
     return replace(
         listing,
@@ -163,7 +164,8 @@ def _strange(strangers: list[tuple[str, Entry]], cases: Mapping[str, object]) ->
     for number, (case, entry) in enumerate(strangers):
         near = difflib.get_close_matches(case[:100], names, n=1, cutoff=0.6) if number < _MOST_NAMED else []
         hint = f"; is it {near[0]}?" if near else ""
-        yield Problem("refused", f"no case of the challenge has this name{hint}", case=case, file=entry.name)
+        message = f"no case of the challenge has this name{hint}"
+        yield Problem("refused", message, case=case, file=entry.name, code="bad_name")
 
 
 def _without_maps(files: _Sorted, with_maps: Mapping[str, _Found]) -> Iterator[Problem]:
@@ -171,11 +173,13 @@ def _without_maps(files: _Sorted, with_maps: Mapping[str, _Found]) -> Iterator[P
     for folder, its in files.instances.items():
         if folder not in with_maps and with_maps:
             entry = next(iter(its.likelihoods.values()))[0]
-            yield Problem("refused", "there are likelihoods, but no map in this place", file=entry.name)
+            message = "there are likelihoods, but no map in this place"
+            yield Problem("refused", message, file=entry.name, code="missing_output")
     for folder, tables in files.tables.items():
         below = [other for other in with_maps if not folder or other == folder or other.startswith(f"{folder}/")]
         if with_maps and not below and len(files.tables) + len(with_maps) > 2:
-            yield Problem("refused", "there are likelihoods, but no map in this place", file=tables[0].name)
+            message = "there are likelihoods, but no map in this place"
+            yield Problem("refused", message, file=tables[0].name, code="missing_output")
 
 
 def _give_likelihoods(
@@ -185,7 +189,7 @@ def _give_likelihoods(
     for case, entries in its.likelihoods.items():
         if len(entries) > 1:
             message = f"there is a likelihood in {entries[0].name}, too; which one is meant?"
-            yield Problem("refused", message, case=case, file=entries[1].name)
+            yield Problem("refused", message, case=case, file=entries[1].name, code="ambiguous_output")
     near = [above for above in tables if above == folder or not above or folder.startswith(f"{above}/")]
     if not near and len(tables) == 1 and not several:
         near = list(tables)
@@ -196,34 +200,38 @@ def _give_likelihoods(
                 f"there is no likelihood of any patient; expected {where}{TABLES[0]}, with a number from 0 to 1 for "
                 'each case, or, if the likelihood is the maximum of the map, with nothing but "max"'
             )
-            yield Problem("refused", message)
+            yield Problem("refused", message, code="missing_output")
         return
     home = max(near, key=len)
     table, *others = tables[home]
     if others:
-        yield Problem("refused", f"there is {table.name}, too; which one is meant?", file=others[0].name)
+        message = f"there is {table.name}, too; which one is meant?"
+        yield Problem("refused", message, file=others[0].name, code="ambiguous_output")
     yield from _give_from_table(table, its, shared=several and home != folder, cases=cases)
 
 
 def _give_from_table(table: Entry, its: _Found, *, shared: bool, cases: Mapping[str, object]) -> Iterator[Problem]:
     try:
         if table.trouble:
-            raise ValueError(table.trouble)
+            raise VolumeError(table.trouble, code=table.code)
         said = read_table(table)
     except (ValueError, OSError) as error:
-        yield Problem("refused", str(error), file=table.name)
+        code = code_of_error(error, otherwise="bad_table")
+        origin = origin_of_error(error, reading="output")
+        yield Problem("refused", str(error), file=table.name, code=code, origin=origin)
         return
     if isinstance(said, str):
         said = dict.fromkeys(its.maps, said)
     elif shared:
         message = "numbers of one instance cannot serve several; expected a table in the folder of each"
-        yield Problem("refused", message, file=table.name)
+        yield Problem("refused", message, file=table.name, code="bad_table")
         return
     for case in (case for case in said if case not in cases):
-        yield Problem("refused", "no case of the challenge has this name", case=case, file=table.name)
+        message = "no case of the challenge has this name"
+        yield Problem("refused", message, case=case, file=table.name, code="bad_name")
     for case in (case for case in said if case in its.likelihoods):
         message = f"there is a likelihood in {its.likelihoods[case][0].name}, too; which one is meant?"
-        yield Problem("refused", message, case=case, file=table.name)
+        yield Problem("refused", message, case=case, file=table.name, code="ambiguous_output")
     for case in (case for case in said if case in its.maps):
         content = json.dumps(said[case]).encode()
         its.likelihoods[case] = [Entry(LIKELIHOOD, MemoryFile(LIKELIHOOD, content), len(content))]
@@ -242,7 +250,7 @@ def _instances(found: Mapping[str, _Found]) -> dict[str, _Found] | Problem:
                 f"maps lie in {'/'.join(above) or 'the top folder'} and also in {folder}; expected all of them in one "
                 "place, or in a folder for each trained instance"
             )
-            return Problem("refused", message)
+            return Problem("refused", message, code="ambiguous_output")
     common = 0
     while len({parts[: common + 1] for parts in places}) == 1:
         common += 1
@@ -256,7 +264,8 @@ def _entries(instances: Mapping[str, _Found], cases: Mapping[str, object]) -> tu
     for case in cases:
         lacking = [name for name, its in instances.items() if case not in its.maps]
         if lacking and len(lacking) < len(instances):
-            problems.append(Problem("unusable", f"there is no map of {' and '.join(lacking)}", case=case))
+            message = f"there is no map of {' and '.join(lacking)}"
+            problems.append(Problem("unusable", message, case=case, code="missing_output"))
         if lacking:
             continue
         for name, its in instances.items():
@@ -275,5 +284,6 @@ def _short(problems: list[Problem], submission: str) -> list[Problem]:
     """Not a line for each of a thousand cases of another cohort."""
     if len(problems) <= _MOST_NAMED:
         return problems
-    more = Problem("refused", f"and {len(problems) - _MOST_NAMED} more of this kind", file=submission)
+    message = f"and {len(problems) - _MOST_NAMED} more of this kind"
+    more = Problem("refused", message, file=submission, code="refused")
     return [*problems[:_MOST_NAMED], more]

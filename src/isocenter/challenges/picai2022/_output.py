@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from isocenter.metrics import Candidates, candidates, case_likelihood
+from isocenter.problems import Remark, Trouble, code_of_error
 from isocenter.submissions import VOLUME_SUFFIXES, GridPolicy, ImageFile, Reading
 from isocenter.volumes import File, Folder, Grid, Volume, VolumeError, read_bytes, read_numpy
 
@@ -32,8 +33,6 @@ _LIKELY = 0.5
 
 Declared = Literal["max", "bayesian"]
 """How the likelihood of a patient follows from the map, where the submission says so; see `case_likelihood`."""
-
-Remarks = list[tuple[Literal["warning", "note"], str]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,67 +87,74 @@ class AnswerFolder:
             instance, _, short = name.rpartition("/")
             instances.setdefault(instance, {})[short] = member
         answers: dict[str, Answer] = {}
-        troubles: list[str] = []
-        remarks: Remarks = []
+        troubles: list[Trouble] = []
+        remarks: list[Remark] = []
         observations: dict[str, float] = {}
         for instance, files in instances.items():
             of = f"{instance}: " if instance else ""
             found, its = self._map(files, grid=grid, policy=policy)
             likelihood = self._likelihood(files, found)
-            wrong = [f"{of}{text}" for text in (found, likelihood) if isinstance(text, str)]
-            troubles += wrong
-            remarks += [(severity, f"{of}{text}") for severity, text in its.remarks]
+            wrong = [one for one in (found, likelihood) if isinstance(one, Trouble)]
+            troubles += [Trouble(f"{of}{trouble.text}", trouble.code) for trouble in wrong]
+            remarks += [remark._replace(text=f"{of}{remark.text}") for remark in its.coded_remarks]
             for metric, value in its.observations:
                 observations[metric] = max(value, observations.get(metric, 0.0))
-            if isinstance(found, str) or isinstance(likelihood, str):
+            if isinstance(found, Trouble) or isinstance(likelihood, Trouble):
                 continue
             if likelihood > _LIKELY and not found.confidences.size:
-                remarks.append(("warning", f"{of}the map is empty, but the likelihood is {likelihood:g}"))
+                remarks.append(Remark("warning", f"{of}the map is empty, but the likelihood is {likelihood:g}"))
             answers[instance] = Answer(found, likelihood)
         if troubles:
-            raise VolumeError("; ".join(troubles))
+            raise VolumeError("; ".join(trouble.text for trouble in troubles), code=troubles[0].code)
         return Reading(answers, tuple(remarks), tuple(observations.items()))
 
-    def _map(self, files: Mapping[str, File], *, grid: Grid, policy: GridPolicy) -> tuple[Candidates | str, Reading]:
+    def _map(
+        self, files: Mapping[str, File], *, grid: Grid, policy: GridPolicy
+    ) -> tuple[Candidates | Trouble, Reading]:
         """The candidates of a map, or what is wrong with it, and what there is to say of how it was read."""
         maps = [name for name in files if name != LIKELIHOOD]
         if len(maps) != 1:
             named = " and ".join(maps)
-            return (f"there are {len(maps)} maps ({named}); which one is meant?" if maps else "no map"), Reading(None)
+            if not maps:
+                return Trouble("no map", "missing_output"), Reading(None)
+            text = f"there are {len(maps)} maps ({named}); which one is meant?"
+            return Trouble(text, "ambiguous_output"), Reading(None)
         try:
             if maps[0].endswith((".npz", ".npy")):
                 array = read_numpy(files[maps[0]], keys=_KEYS, shape=grid.shape)
                 remark = "a numpy file says nothing of its geometry; voxels are compared by their index"
-                reading = Reading(Volume(array, grid), (("note", remark),), (("index_trusted", 0.0),))
+                reading = Reading(Volume(array, grid), (Remark("note", remark),), (("index_trusted", 0.0),))
             else:
                 reading = ImageFile(bounds=(0.0, 1.0), interpolation="nearest").read(
                     files[maps[0]], grid=grid, policy=policy
                 )
         except (ValueError, TypeError) as error:
-            return f"{maps[0]}: {error}", Reading(None)
+            return Trouble.of_error(error, prefix=f"{maps[0]}: "), Reading(None)
         try:
             found = candidates(reading.value.array.T)
         except ValueError as error:
-            return f"{maps[0]}: {error} (voxels are counted z, y, x)", Reading(None)
+            text = f"{maps[0]}: {error} (voxels are counted z, y, x)"
+            return Trouble(text, code_of_error(error, otherwise="bad_values")), Reading(None)
         if found.blobs.count > _MOST_CANDIDATES:
             count = f"{found.blobs.count:,} candidates; at most {_MOST_CANDIDATES:,} are taken"
-            return f"{maps[0]}: holds {count}", Reading(None)
+            return Trouble(f"{maps[0]}: holds {count}", "bad_values"), Reading(None)
         return found, reading
 
-    def _likelihood(self, files: Mapping[str, File], found: Candidates | str) -> float | str:
+    def _likelihood(self, files: Mapping[str, File], found: Candidates | Trouble) -> float | Trouble:
         """The likelihood of the patient, or what is wrong with it."""
         said: Any = self.declared
         if said is None:
             if LIKELIHOOD not in files:
-                return f"no likelihood of the patient; expected it in {TABLES[0]}"
+                return Trouble(f"no likelihood of the patient; expected it in {TABLES[0]}", "missing_output")
             try:
                 said = read_json(files[LIKELIHOOD])
             except (ValueError, OSError) as error:
-                return f"the likelihood of the patient {error}"
+                return Trouble.of_error(error, prefix="the likelihood of the patient ", otherwise="bad_format")
         if said in ("max", "bayesian"):
-            return 0.0 if isinstance(found, str) else case_likelihood(found, said)
+            return 0.0 if isinstance(found, Trouble) else case_likelihood(found, said)
         if isinstance(said, bool) or not isinstance(said, int | float) or not 0 <= said <= 1:
-            return f"the likelihood of the patient is {json.dumps(said)[:40]}; expected a number from 0 to 1"
+            text = f"the likelihood of the patient is {json.dumps(said)[:40]}; expected a number from 0 to 1"
+            return Trouble(text, "bad_values")
         return float(said)
 
 

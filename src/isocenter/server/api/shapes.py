@@ -27,12 +27,21 @@ class Part(Schema, Generic[Item]):
 
 
 class Problem(Schema):
-    """Something that was found in a file. `severity` is refused, unusable, missing, warning or note."""
+    """Something that is wrong.
+
+    `severity` is refused, unusable, missing, warning or note. `code` says what happened, `origin` where: in the output,
+    in the reference, in the evaluator or on the machine. `blame` says whose turn it is: team, organisers or machines.
+    """
 
     severity: str
-    message: str
+    code: str = ""
+    origin: str = "output"
     case: str = ""
     file: str = ""
+    message: str
+    title: str = ""
+    advice: str = ""
+    blame: str = "team"
 
 
 class Failure(Schema):
@@ -231,12 +240,14 @@ class Score(Schema):
 
 
 class Reason(Schema):
-    """Why something came to nothing."""
+    """Why a submission came to nothing: a code with its origin, in words; `cost` is a sentence, or empty."""
 
     code: str
+    origin: str
     title: str
     advice: str
     blame: str
+    cost: str
 
 
 class Submission(Schema):

@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest
 from django.urls import reverse
 from ninja import Query, Router, Status
 
+from isocenter.problems import Problem
 from isocenter.server.api import shapes
 from isocenter.server.api.doors import behind
 from isocenter.server.api.people import quota_of
@@ -19,7 +20,7 @@ from isocenter.server.policy import Door, Visit
 from isocenter.server.submitting import intake, limits, measured, uploads
 from isocenter.server.work import queue
 from isocenter.server.work.outlook import outlooks
-from isocenter.server.work.reasons import REASONS
+from isocenter.server.work.reasons import from_row, reason_of
 
 router = Router(tags=["Submissions"])
 
@@ -110,8 +111,7 @@ def submission(request: HttpRequest, visit: Visit, key: UUID) -> dict[str, Any]:
 @behind(Door.TEAM)
 def problems(_: HttpRequest, visit: Visit, key: UUID) -> list[Any]:
     """What was found in its files."""
-    found: list[Any] = _one(visit, key).problems
-    return found
+    return [as_json(from_row(row)) for row in _one(visit, key).problems]
 
 
 @router.get("/challenges/{slug}/submissions/{key}/cases", response=shapes.Part[shapes.Case])
@@ -173,7 +173,7 @@ def _short(request: HttpRequest, visit: Visit, rows: Sequence[Submission]) -> li
             | {
                 "team": one.team.name,
                 "author": "" if one.author is None else one.author.name,
-                "reason": _reason(one.reason),
+                "reason": _reason(one),
                 "scores": [
                     {"board": s.board, "metric": s.metric.name, "better": s.metric.better, "value": s.text}
                     for s in scores
@@ -185,11 +185,16 @@ def _short(request: HttpRequest, visit: Visit, rows: Sequence[Submission]) -> li
     return found
 
 
-def _reason(code: str) -> dict[str, str] | None:
-    found = REASONS.get(code)
-    if found is None:
+def _reason(one: Submission) -> dict[str, str] | None:
+    reason = reason_of(one)
+    if reason is None:
         return None
-    return {"code": code, "title": found.title, "advice": found.advice, "blame": found.blame}
+    return {name: getattr(reason, name) for name in ("code", "origin", "title", "advice", "blame", "cost")}
+
+
+def as_json(problem: Problem) -> dict[str, str]:
+    """A problem as the API gives it, with the words of its code."""
+    return problem.to_dict() | {"title": problem.title, "advice": problem.advice, "blame": problem.blame}
 
 
 def _detail(request: HttpRequest, visit: Visit, one: Submission) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -14,6 +14,7 @@ from ninja.errors import HttpError, ValidationError
 
 from isocenter.server.api import challenges, people, submissions
 from isocenter.server.api.doors import behind
+from isocenter.server.api.submissions import as_json
 from isocenter.server.policy import Door
 from isocenter.server.submitting.bearer import UnknownCaller
 from isocenter.server.submitting.intake import Refused
@@ -81,7 +82,7 @@ def _denied(request: HttpRequest, error: PermissionDenied) -> HttpResponse:
 
 @api.exception_handler(Refused)
 def _refused(request: HttpRequest, error: Refused) -> HttpResponse:
-    return failure(request, str(error), 422, [asdict(problem) for problem in error.problems])
+    return failure(request, str(error), 422, [as_json(problem) for problem in error.problems])
 
 
 @api.exception_handler(UploadRefused)
@@ -106,7 +107,7 @@ def _too_many(request: HttpRequest, error: TooMany) -> HttpResponse:
 @api.exception_handler(ValidationError)
 def _invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
     problems = [
-        {"severity": "refused", "message": str(one["msg"]), "case": "", "file": ".".join(map(str, one["loc"]))}
+        {"severity": "refused", "code": "refused", "message": str(one["msg"]), "file": ".".join(map(str, one["loc"]))}
         for one in error.errors
     ]
     said = "; ".join(f"{problem['file']}: {problem['message']}" for problem in problems)

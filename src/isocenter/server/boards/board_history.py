@@ -19,6 +19,7 @@ from django.http import Http404
 from django.utils import timezone
 
 from isocenter.server.models import Snapshot
+from isocenter.server.work.holding import out_since
 
 if TYPE_CHECKING:
     from isocenter.editions import Phase
@@ -96,7 +97,7 @@ def _since(visit: Visit, phase: Phase) -> datetime | None:
     seen = visit.sight(phase.name)
     if seen.unlisted or (seen.progress and seen.first is None):
         return None
-    return phase.opens if phase.visibility == "public" else phase.results
+    return phase.opens if phase.visibility == "public" else out_since(visit.challenge, phase)
 
 
 def thinned(past: Sequence[Past]) -> list[Past]:

@@ -28,7 +28,7 @@ def receipt_of(visit: Visit, snapshot: Snapshot) -> str | None:
 def _tells_nothing_new(visit: Visit, snapshot: Snapshot) -> bool:
     seen, phase = visit.sight(snapshot.phase), visit.phase(snapshot.phase)
     everything = seen.other_scores and seen.ranks and seen.names and seen.details and seen.progress
-    if not everything or seen.first is not None or visit.now < phase.results:
+    if not everything or seen.first is not None or not visit.is_out(phase):
         return False
     board = boards.thaw(snapshot.content)
     teams = teams_of(snapshot)

@@ -86,7 +86,7 @@ def of(challenge: Challenge, phase: str) -> list[Award]:
 def shown(visit: Visit, phase: Phase) -> Winnings | None:
     """The prizes of a phase with names as they are announced; None for who may not know them, or if there are none."""
     seen = visit.sight(phase.name)
-    final = visit.now >= phase.results and seen.other_scores
+    final = visit.is_out(phase) and seen.other_scores
     if not promised(visit.edition, phase.name) or not (final or visit.organises):
         return None
     snapshot = _deciding(visit.challenge, phase.name)

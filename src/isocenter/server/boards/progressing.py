@@ -188,7 +188,7 @@ def people(visit: Visit) -> list[Tally]:
     Two tables of a list that grows would tell what the newcomer said. So only organisers see them before the results of
     all phases are out.
     """
-    over = all(visit.now >= phase.results and visit.sight(phase.name).counts for phase in visit.phases)
+    over = all(visit.is_out(phase) and visit.sight(phase.name).counts for phase in visit.phases)
     if not (over or visit.organises):
         return []
     accepted = Registration.objects.filter(challenge=visit.challenge, state=Registration.State.ACCEPTED)

@@ -16,6 +16,7 @@ from django.db.models import Q
 from django.utils.text import get_valid_filename
 
 from isocenter.editions import new, render
+from isocenter.problems import report
 from isocenter.server import clock, decisions, files
 from isocenter.server.editions import code_of
 from isocenter.server.models import Challenge, Reference, Release, Role, Upload, User, Version
@@ -274,7 +275,8 @@ def _check_reference(challenge: Challenge, phase: str, folder: Path) -> list[str
     try:
         cohort = open_cohort(code, folder)
     except CohortError as error:
-        raise Refused([line.strip() for line in str(error).splitlines()[1:]] or str(error)) from None
+        lines = zip(report(error.problems).splitlines(), error.problems, strict=True)
+        raise Refused([line.strip() if one.case or one.file else one.message for line, one in lines]) from None
     cases, problems = [case.name for case in cohort.cases], []
     for one in edition.phases:
         if phase in ("", one.name) and one.cases is not None and one.cases != len(cases):

@@ -13,6 +13,7 @@ from isocenter.server.boards.board_titles import titles_of
 from isocenter.server.editions import code_of
 from isocenter.server.models import Challenge, Reference
 from isocenter.server.organising.moments import on_its_clock
+from isocenter.server.work import faults, holding
 from isocenter.server.work.given_tables import lacking
 
 if TYPE_CHECKING:
@@ -85,7 +86,13 @@ def steps(challenge: Challenge, now: datetime) -> list[Step]:
                 *(one.words for one in lacking(challenge)),
             ),
         ),
-        Step(4, "Evaluator", f"{code.title}; it measures {', '.join(code.metrics)}."),
+        Step(
+            4,
+            "Evaluator",
+            f"{code.title}; it measures {', '.join(code.metrics)}.",
+            todo=tuple(_held_back(challenge)),
+            notes=tuple(_broken(challenge)),
+        ),
         Step(5, "Ranking", _ranked(titles_of(code))),
         Step(
             6,
@@ -101,6 +108,25 @@ def steps(challenge: Challenge, now: datetime) -> list[Step]:
             notes=() if version.pages else ("There is no page yet that says what the challenge is for.",),
         ),
     ]
+
+
+def _held_back(challenge: Challenge) -> Iterator[str]:
+    """The phases whose results cannot come out, as submissions wait for a mended evaluator."""
+    held = holding.held_phases(challenge)
+    for phase in challenge.edition.phases:
+        if number := held.get(phase.name):
+            yield (
+                f"{number} submission{'s'[: number != 1]} to {phase.title} {'waits' if number == 1 else 'wait'} for a "
+                "mended evaluator. Until then its results are held back."
+            )
+
+
+def _broken(challenge: Challenge) -> Iterator[str]:
+    """Faults of the evaluator that hold nothing back, say as their results are out."""
+    held, phases = holding.held_phases(challenge), {phase.name: phase.title for phase in challenge.edition.phases}
+    broken = {one.phase for one in faults.list_faults(challenge)} - held.keys()
+    for name in sorted(broken & phases.keys()):
+        yield f"The evaluator failed on submissions to {phases[name]}, which have no result, or an older one."
 
 
 def _borrowed(challenge: Challenge, code: Code) -> Iterator[str]:

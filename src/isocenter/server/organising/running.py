@@ -3,6 +3,7 @@
     results of a phase ── the moment passes ──▶ due ──▶ boards made anew, news, notices, a decision by "the site"
 
 Results are shown by `sight` from their moment on, whether this ran or not; what happens here is that people hear of it.
+Results of a phase whose submissions wait for a mended evaluator are held back, see `isocenter.server.work.holding`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from isocenter.server.models import (
     Artefact,
     Challenge,
     CodeLink,
-    Decision,
     Submission,
     User,
     Version,
@@ -29,8 +29,8 @@ from isocenter.server.organising.moments import on_its_clock, whole_second
 from isocenter.server.organising.refereeing import reasoned
 from isocenter.server.organising.versioning import Refused, save, told
 from isocenter.server.policy import Visit
+from isocenter.server.work import holding
 
-OUT = "results are out"
 SITE = "the site"
 _log = logging.getLogger(__name__)
 
@@ -55,13 +55,14 @@ def _unannounced(challenge: Challenge, phases: list[Phase]) -> list[Phase]:
     """Those that nobody heard of yet, and that have anything to show."""
     if not phases:
         return []
-    told_of = set(Decision.objects.filter(challenge=challenge, what=OUT).values_list("subject", "reason"))
-    waiting = [phase for phase in phases if (phase.name, _as_planned(phase)) not in told_of]
+    announced = holding.announced_results(challenge)
+    waiting = [phase for phase in phases if (phase.name, holding.planned(phase.results)) not in announced]
     if not waiting:
         return []
+    held = holding.held_phases(challenge)
     sent = Submission.objects.filter(challenge=challenge, state=Submission.State.SCORED)
     with_results = set(sent.order_by().values_list("phase", flat=True).distinct())
-    return [phase for phase in waiting if phase.name in with_results]
+    return [phase for phase in waiting if phase.name in with_results and phase.name not in held]
 
 
 def _announce(challenge: Challenge, phase: Phase) -> bool:
@@ -72,7 +73,7 @@ def _announce(challenge: Challenge, phase: Phase) -> bool:
         locked = Challenge.objects.select_for_update(of=("self",)).select_related("version").get(pk=challenge.pk)
         if not locked.published or phase not in locked.edition.phases or not _unannounced(locked, [phase]):
             return False
-        decisions.record(locked, SITE, OUT, phase.name, _as_planned(phase))
+        decisions.record(locked, SITE, holding.OUT, phase.name, holding.planned(phase.results))
         making.refresh(locked, phase.name)
         title = f"The results of {phase.title} are out"
         text = "The leaderboard shows them from now on."
@@ -83,11 +84,6 @@ def _announce(challenge: Challenge, phase: Phase) -> bool:
         notices.notify(people, said, url=url, challenge=locked, mail=True)
         notices.to_organisers(locked, said, url=url, mail=True, body=decisions.seal(locked))
         return True
-
-
-def _as_planned(phase: Phase) -> str:
-    """The reason of the decision, which holds the moment: results that are put off are announced again."""
-    return f"planned for {on_its_clock(phase.results)}"
 
 
 def publish(visit: Visit, reason: str) -> bool:
@@ -133,12 +129,35 @@ def results_now(visit: Visit, phase: str, reason: str, *, base: int) -> Version 
         raise Refused(msg)
     if chosen.results <= visit.now:
         return None
+    if waiting := holding.held_phases(visit.challenge).get(phase):
+        raise Refused(_held_words(chosen, waiting))
     moment = max(visit.now.replace(microsecond=0), chosen.closes)
     # Where there are results, that they are out is all that people need to hear.
     announced = visit.submissions().filter(phase=phase, state=Submission.State.SCORED).exists()
     version = _with_phase(visit, chosen, {"results": moment}, reason, base, told_of=not announced)
     due(visit.now)
     return version
+
+
+def publish_without(visit: Visit, phase: str, reason: str) -> bool:
+    """Let the results of a phase come out although submissions wait for a mended evaluator."""
+    chosen, reason = visit.phase(phase), reasoned(reason)
+    if visit.now < chosen.closes:
+        msg = f"{chosen.title} is open until {on_its_clock(chosen.closes)}. Evaluate the submissions again until then."
+        raise Refused(msg)
+    with transaction.atomic():
+        Challenge.objects.select_for_update().get(pk=visit.challenge.pk)
+        done = holding.publish_without(visit.challenge, _actor(visit), chosen.name, reason)
+    due(visit.now)
+    return done
+
+
+def _held_words(phase: Phase, waiting: int) -> str:
+    one = waiting == 1
+    return (
+        f"{waiting} submission{'s'[: not one]} to {phase.title} {'waits' if one else 'wait'} for a mended evaluator. "
+        f"Evaluate {'it' if one else 'them'} again, or decide to publish without {'it' if one else 'them'}."
+    )
 
 
 def close_now(visit: Visit, phase: str, reason: str, *, base: int) -> Version | None:
@@ -201,7 +220,7 @@ def publish_artefact(visit: Visit, artefact: Artefact, reason: str) -> bool:
         if not note.everybody:
             msg = f"This {row.kind} is for organisers alone. {note.why}"
             raise Refused(msg)
-        unfinished = [p.title for p in visit.edition.phases if p.name in note.phases and p.results > visit.now]
+        unfinished = [p.title for p in visit.edition.phases if p.name in note.phases and not visit.is_out(p)]
         if unfinished:
             msg = f"The results of {', '.join(unfinished)} are not out; what tells them cannot be published before."
             raise Refused(msg)

@@ -62,11 +62,11 @@ def _counted(runs: Any, *by: str) -> list[dict[str, Any]]:
 
 def _failed() -> list[dict[str, Any]]:
     """What failed how often, by kind of work and reason, as people call it."""
-    from isocenter.server.work.reasons import REASONS
+    from isocenter.server.work.reasons import reason_in
 
     rows = _counted(Run.objects.filter(state=Run.State.FAILED), "kind", "reason")[:20]
     for row in rows:
-        known = REASONS.get(row["reason"])
+        known = reason_in(row["reason"], "")
         row["title"] = known.title if known else row["reason"] or "not said"
     return rows
 

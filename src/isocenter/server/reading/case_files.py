@@ -86,11 +86,11 @@ def _checked(file: File) -> Grid:
     size = header.grid.voxels * (8 if header.scaled else header.dtype.itemsize)
     if size > MOST_BYTES:
         msg = f"{header.grid} takes {size / 1e6:,.0f} MB once unpacked; at most {MOST_BYTES / 1e6:,.0f} MB are read"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="too_large")
     array = read(file).array
     if np.issubdtype(array.dtype, np.inexact) and (wrong := array.size - int(np.isfinite(array).sum())):
         msg = f"{wrong:,} of {array.size:,} voxels are NaN or infinite; expected a number in each"
-        raise VolumeError(msg)
+        raise VolumeError(msg, code="nan")
     return header.grid
 
 

@@ -12,10 +12,10 @@ from isocenter.server.models import Evaluation, Run, Submission
 from isocenter.server.submitting.measured import BoardScore, board_scores, code_for, hides_own, in_force
 from isocenter.server.work import queue
 from isocenter.server.work.outlook import Outlook, outlooks
+from isocenter.server.work.reasons import Reason, reason_of
 
 if TYPE_CHECKING:
     from isocenter.server.policy import Visit
-    from isocenter.server.work.reasons import Reason
 
 _CHIPS = {
     "queued": ("info", "waiting"),
@@ -130,9 +130,10 @@ def _line(
     evaluation: Evaluation | None,
     void: list[str],
 ) -> Line:
-    from isocenter.server.work.reasons import REASONS
-
+    reason = reason_of(submission)
     chip, state = _CHIPS[submission.state]
+    if submission.state == Submission.State.INFRASTRUCTURE and reason is not None and reason.origin == "evaluator":
+        state = "waits for the organisers"
     seen = visit.sight(submission.phase)
     own = visit.team is not None and visit.team.pk == submission.team_id
     active = run if submission.active and run is not None else None
@@ -149,7 +150,7 @@ def _line(
         wait="" if to_come is None or to_come.wait is None else in_words(to_come.wait),
         share=None if active is None or not active.total else 100 * active.done // active.total,
         lost="" if active is None else queue.tried(active),
-        reason=REASONS.get(submission.reason),
+        reason=reason,
         scores=scores,
         hidden=_hidden(visit, submission, phase) if evaluation is not None else "",
         costs=None if phase is None or phase.quota is None else costs(phase, submission),

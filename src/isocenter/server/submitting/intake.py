@@ -23,13 +23,13 @@ from django.http import Http404
 from django.urls import reverse
 
 from isocenter.editions import AnswerProblem, Attempt, Phase, QuotaLeft, check_answers, quota_left
+from isocenter.problems import Problem
 from isocenter.server import decisions
 from isocenter.server.models import Challenge, Grant, Run, Submission, Team, Upload
 from isocenter.server.policy import Visit
 from isocenter.server.submitting import limits, looking, uploads
 from isocenter.server.work import queue
-from isocenter.server.work.reasons import as_problem
-from isocenter.submissions import Problem
+from isocenter.server.work.reasons import as_row, is_about_output
 
 State = Submission.State
 _MOST_KEPT = 1000
@@ -130,7 +130,7 @@ def submit(
     if not sent:
         problems, found = _looked_at(visit, phase, upload)
         sent += found
-        spoilt = 0 if gaps or found else len({one.case for one in problems if one.severity in ("unusable", "missing")})
+        spoilt = 0 if gaps or found else len({one.case for one in problems if is_about_output(one)})
         twice = None if again else _same(visit.team, phase, upload)
     reasons += sent
     if isinstance(answers, list):
@@ -144,7 +144,7 @@ def submit(
         raise Refused(reasons, problems, twice=twice, gaps=spoilt > 0)
     assert visit.team is not None
     said = {"declarations": dict(answers.values), "comment": " ".join(comment.split())[:300], "gaps": gaps}
-    kept = [as_problem(problem) for problem in problems[:_MOST_KEPT]]
+    kept = [as_row(problem) for problem in problems[:_MOST_KEPT]]
     return _taken(visit, phase, upload, visit.team, again=again, problems=kept, **said)
 
 

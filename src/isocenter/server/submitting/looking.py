@@ -13,12 +13,14 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from isocenter.problems import Problem
 from isocenter.server import files
 from isocenter.server.editions import code_of
 from isocenter.server.models import Challenge, Reference, Upload
 from isocenter.server.submitting import uploads
 from isocenter.server.work.in_force import reference_of
-from isocenter.submissions import Problem, is_junk, list_files
+from isocenter.server.work.reasons import is_about_output
+from isocenter.submissions import is_junk, list_files
 
 if TYPE_CHECKING:
     from isocenter.evaluation import Cohort
@@ -40,10 +42,11 @@ def at_zip(challenge: Challenge, phase: str, upload: Upload) -> tuple[list[Probl
 
     path, reference = uploads.path_of(upload), reference_of(challenge, phase)
     if why := _too_long_a_list(path, _most_contents(challenge, phase, reference)):
-        return [Problem("refused", why, file=upload.name)], [_NOT_ACCEPTED]
+        return [Problem("refused", why, file=upload.name, code="too_many_files")], [_NOT_ACCEPTED]
     listing = list_files(path)
     nested = [one.name for one in listing.entries if one.name.lower().endswith(_ARCHIVES) and not is_junk(one.name)]
-    problems = [Problem("refused", "an archive inside the zip; put the files themselves there", file=f) for f in nested]
+    inside = "an archive inside the zip; put the files themselves there"
+    problems = [Problem("refused", inside, file=name, code="bad_archive") for name in nested]
     if any(problem.severity == "refused" for problem in listing.problems):
         problems += listing.problems
     elif reference is None:
@@ -57,11 +60,11 @@ def at_zip(challenge: Challenge, phase: str, upload: Upload) -> tuple[list[Probl
             return problems, ["The organisers' reference of this phase cannot be used at present; tell them."]
         found = look(code_of(challenge.version_id, phase), cohort=cohort, submission=path)
         problems += [one for one in found if one.file not in nested]
-        spoilt = {one.case for one in found if one.severity in ("unusable", "missing")}
+        spoilt = {one.case for one in found if is_about_output(one)}
         said = any(one.severity == "refused" for one in found)
         if not said and spoilt.issuperset(case.name for case in cohort.cases):
             message = "holds no file of the right name and kind for any case"
-            problems.insert(0, Problem("refused", message, file=upload.name))
+            problems.insert(0, Problem("refused", message, file=upload.name, code="no_output"))
     problems = [_renamed(problem, path.name, upload.name) for problem in problems]
     refused = any(problem.severity == "refused" for problem in problems)
     return problems, [_NOT_ACCEPTED] if refused else []
@@ -95,7 +98,7 @@ def told(problems: Sequence[Problem]) -> list[Problem]:
     if len(problems) <= MOST_TOLD:
         return list(problems)
     rest = len(problems) - MOST_TOLD
-    return [*problems[:MOST_TOLD], Problem("note", f"and {rest:,} more problems, which are not listed")]
+    return [*problems[:MOST_TOLD], Problem("note", f"and {rest:,} more problems, which are not listed", code="remark")]
 
 
 def _renamed(problem: Problem, key: str, name: str) -> Problem:

@@ -19,6 +19,7 @@ from uuid import UUID
 from isocenter.server.boards.board_titles import titles_of
 from isocenter.server.editions import code_of
 from isocenter.server.models import Evaluation, Submission
+from isocenter.server.work.reasons import from_row
 
 if TYPE_CHECKING:
     import polars as pl
@@ -185,10 +186,7 @@ def _intervals(key: int, digest: str, of: UUID, version: int) -> dict[str, tuple
 
 def problems_of(evaluation: Evaluation) -> tuple[Any, ...]:
     """What was said of the outputs when they were measured."""
-    from isocenter.submissions import Problem
-
-    rows = evaluation.record.get("problems", ())
-    return tuple(Problem(row["severity"], row["message"], row["case"], row["file"]) for row in rows)
+    return tuple(map(from_row, evaluation.record.get("problems", ())))
 
 
 def reference_numbers(visit: Visit, phase: str) -> dict[int, int]:

@@ -24,13 +24,15 @@ class Countdown:
     state: Literal["open", "soon", "results", "over", "none"]
 
 
-def countdown(phases: Sequence[Phase], now: datetime) -> Countdown:
+def countdown(phases: Sequence[Phase], now: datetime, *, held: Sequence[Phase] = ()) -> Countdown:
     """What is next: of the phases that are open, the one that closes first; else what opens; else what is told.
 
     Parameters
     ----------
     phases
         Those that the visitor knows of.
+    held
+        Those whose results are held back.
     """
     if running := [phase for phase in phases if phase.opens <= now < phase.closes]:
         phase = min(running, key=lambda one: one.closes)
@@ -41,6 +43,9 @@ def countdown(phases: Sequence[Phase], now: datetime) -> Countdown:
     if awaited := [phase for phase in phases if now < phase.results]:
         phase = min(awaited, key=lambda one: one.results)
         return Countdown(phase, f"results in {span(phase.results - now)}", phase.results, "results")
+    if held:
+        phase = max(held, key=lambda one: one.results)
+        return Countdown(phase, "results are held back until all submissions are evaluated", phase.results, "results")
     if phases:
         phase = max(phases, key=lambda one: one.results)
         return Countdown(phase, "results are out", phase.results, "over")

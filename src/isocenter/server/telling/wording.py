@@ -96,7 +96,7 @@ _SPANS = {
 }
 _OUTCOMES = {
     "refused": "a file that is refused before it is scored",
-    "infrastructure": "a failure of our machines",
+    "infrastructure": "a failure of our machines or of the evaluator",
     "cancelled": "what the team cancels",
     "failed": "a submission that fails while it is scored",
 }

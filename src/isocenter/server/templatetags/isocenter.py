@@ -11,8 +11,10 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from isocenter.server.markdown import rendered
+from isocenter.server.work.reasons import Reason, reason_of
 
 if TYPE_CHECKING:
+    from isocenter.server.models import Submission
     from isocenter.server.policy import Visit
 
 register = template.Library()
@@ -39,6 +41,12 @@ def moment(when: datetime | None) -> SafeString | str:
 def phase_title(visit: Visit, name: str) -> str:
     """A phase as people call it; one that is gone has its name left."""
     return next((phase.title for phase in visit.edition.phases if phase.name == name), name)
+
+
+@register.filter
+def reason(submission: Submission) -> Reason | None:
+    """Why a submission came to nothing."""
+    return reason_of(submission)
 
 
 @register.filter

@@ -64,11 +64,12 @@ class DatabaseStore:
 
     def add(self, result: evaluation.CaseResult) -> None:
         """Keep a result, if this worker still has the run; otherwise nothing is written."""
-        if result.state != "no reference":
+        # A case that nobody could measure leaves no row: it is tried again, and counts against nobody.
+        if result.state not in ("no reference", "unmeasured"):
             content = {
                 "state": result.state,
                 "scores": [[one.part, one.metric, _as_json(one.value)] for one in result.scores],
-                "problems": [reasons.as_problem(problem) for problem in result.problems],
+                "problems": [reasons.as_row(problem) for problem in result.problems],
                 "key": None if result.key is None else dict(result.key),
             }
             self._write(result.case, content)
@@ -97,11 +98,9 @@ class DatabaseStore:
 
 def _thawed(row: CaseResult) -> evaluation.CaseResult:
     from isocenter import evaluation
-    from isocenter.submissions import Problem
 
-    found = [Problem(p["severity"], p["message"], p["case"], p["file"]) for p in row.problems]
     scores = tuple(evaluation.Score(metric, _as_float(value), part) for part, metric, value in row.scores)
-    return evaluation.CaseResult(row.case, row.state, scores, tuple(found), row.key)
+    return evaluation.CaseResult(row.case, row.state, scores, tuple(map(reasons.from_row, row.problems)), row.key)
 
 
 def _as_json(value: float | None) -> float | str | None:

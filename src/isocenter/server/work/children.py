@@ -1,8 +1,8 @@
 """Where cases are measured: processes with limits, so that an output that is a bomb takes its process and nothing else.
 
     worker ── task ──▶ child: one case at a time, so much memory, so many seconds
-       ▲                 │
-       └── a result, or what killed the child: `out_of_memory`, `timeout`, `crashed`
+       ▲                 │ ── every stage that it begins: read, prepare, inspect, measure
+       └── a result, or what killed the child, and at which stage: `out_of_memory`, `timeout`, `crashed`
 
 | variable | meaning | without it |
 | --- | --- | --- |
@@ -10,8 +10,9 @@
 | `ISOCENTER_CASE_SECONDS` | the time that it may take | 600 |
 | `ISOCENTER_CASES_AT_ONCE` | how many cases a worker measures at the same time | 1 |
 
-The code that measures is the organisers' and trusted; what it reads is not. A child stays for the next case, as to
-start one takes a second; it ends with its worker, however that ends.
+The code that measures is the organisers' and trusted; what it reads is not. So what killed a child that read an output
+is the output's fault, and later it is the evaluator's. A child stays for the next case, as to start one takes a second;
+it ends with its worker, however that ends.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from isocenter.evaluation import CaseResult, available_cores
-from isocenter.submissions import Problem
+from isocenter.evaluation import CaseResult, Stage, available_cores, origin_of_stage, watch_stages
+from isocenter.problems import Problem
 
 _SPAWN = multiprocessing.get_context("spawn")  # a fork would copy locks that other threads hold
 _FILE_BYTES = 16 * 2**30
@@ -60,7 +61,7 @@ class Children(Executor):
     """An executor for `isocenter.evaluation.evaluate` whose processes have limits.
 
     A case that kills its process is tried once more, as somebody else may have killed it, unless it took too long; then
-    it comes back as a failed one. So one bad case costs one case.
+    its result says why there is none. So one bad case costs one case.
     """
 
     def __init__(self, limits: Limits, count: int = 1) -> None:
@@ -113,8 +114,9 @@ class Children(Executor):
                 if self._aborted:
                     child.end()
                     raise Aborted
-            if answer == "timeout" or last:
-                return _failed(task, answer, self._limits)
+            assert isinstance(answer, _Death)
+            if answer.code == "timeout" or last:
+                return CaseResult.stopped_by(_problem_of(task.case.name, answer, self._limits))
         raise AssertionError
 
     def _take(self) -> _Child:
@@ -126,6 +128,14 @@ class Children(Executor):
             return child
 
 
+@dataclass(frozen=True, slots=True)
+class _Death:
+    """What killed a child, and what it was doing: a code of the registry, and a stage; None before the first."""
+
+    code: str
+    stage: Stage | None
+
+
 class _Child:
     """A process that does one thing after the other."""
 
@@ -135,17 +145,19 @@ class _Child:
         self._process.start()
         theirs.close()
         self.alive = True
+        self._stage: Stage | None = None
 
     def answer(self, work: Callable[..., Any], task: Any, seconds: float) -> Any:
-        """What the child says, or what killed it: "timeout", "out_of_memory", "crashed". Then it is not alive."""
+        """What the child says, or a `_Death`. Then it is not alive."""
+        self._stage = None
         try:
             self._hear(None)  # that it is ready: to start takes its time, which is not the case's
             self._pipe.send((work, task))
             return self._hear(seconds)
         except TimeoutError:
-            return self._dead(timeout=True)
+            return self._bury(timeout=True)
         except (EOFError, OSError):
-            return self._dead()
+            return self._bury()
 
     def kill(self) -> None:
         """Strike it, whoever waits for it; they learn of it by themselves."""
@@ -166,23 +178,35 @@ class _Child:
         return code
 
     def _hear(self, seconds: float | None) -> Any:
-        """What the child says; a `TimeoutError` if that takes too long, an `EOFError` if it has ended."""
-        found = wait([self._pipe, self._process.sentinel], seconds)
-        if not found:
-            raise TimeoutError
-        if self._pipe not in found:
-            raise EOFError
-        return self._pipe.recv()
+        """What the child says, past the stages that it began.
 
-    def _dead(self, *, timeout: bool = False) -> str:
-        code = self.end(kill=timeout)
-        if timeout or code == -signal.SIGXCPU:
-            return "timeout"
+        A `TimeoutError` if that takes too long, an `EOFError` if the child has ended.
+        """
+        until = None if seconds is None else time.monotonic() + seconds
+        while True:
+            left = None if until is None else max(0.0, until - time.monotonic())
+            ready = wait([self._pipe, self._process.sentinel], left)
+            if not ready:
+                raise TimeoutError
+            if self._pipe not in ready:
+                raise EOFError
+            kind, content = self._pipe.recv()
+            if kind != _STAGE:
+                return content
+            self._stage = content
+
+    def _bury(self, *, timeout: bool = False) -> _Death:
+        """What killed the child."""
+        exit_code = self.end(kill=timeout)
+        if timeout or exit_code == -signal.SIGXCPU:
+            return _Death("timeout", self._stage)
         # The kernel kills what takes the last memory of the machine; C code aborts when it gets none.
-        return "out_of_memory" if code in (-signal.SIGKILL, -signal.SIGABRT, _NO_MEMORY) else "crashed"
+        exhausted = exit_code in (-signal.SIGKILL, -signal.SIGABRT, _NO_MEMORY)
+        return _Death("out_of_memory" if exhausted else "crashed", self._stage)
 
 
 _NO_MEMORY = 77
+_STAGE, _ANSWER = "stage", "answer"
 
 
 def _serve(pipe: Connection, limits: Limits) -> None:
@@ -197,14 +221,15 @@ def _serve(pipe: Connection, limits: Limits) -> None:
     _limit(resource.RLIMIT_AS, limits.memory)
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, _FILE_BYTES)
+    watch_stages(lambda stage: pipe.send((_STAGE, stage)))
     with contextlib.suppress(EOFError, ConnectionError):  # the worker is gone, and nobody waits for an answer
         while True:
-            pipe.send("ready")
+            pipe.send((_ANSWER, "ready"))
             work, task = pipe.recv()
             # A child whose worker hangs ends by itself.
             _limit(resource.RLIMIT_CPU, int(time.process_time() + (limits.seconds + 1) * available_cores()) + 1)
             try:
-                pipe.send(_answered(work, task))
+                pipe.send((_ANSWER, _answered(work, task)))
             except MemoryError:
                 os._exit(_NO_MEMORY)
 
@@ -238,15 +263,21 @@ def _unwrapped(answer: Any) -> Any:
     return answer
 
 
-def _failed(task: Any, why: str, limits: Limits) -> CaseResult:
-    """The result of a case that killed its process; without a key, as another machine may do better."""
-    text = {
-        "timeout": f"took longer than {limits.seconds:g} s to measure",
-        "out_of_memory": f"took more than {limits.memory / 2**30:g} GB of memory to measure",
-        "crashed": "the program that measures broke down",
-    }[why]
-    name = task.case.name
-    return CaseResult(name, "failed", (), (Problem("unusable", text, case=name),))
+def _problem_of(case: str, death: _Death, limits: Limits) -> Problem:
+    """Why a case has no result that killed its process.
+
+    Time and memory that reading took depend on the output. A program that breaks down is never the team's fault, nor is
+    one that does not come to read anything.
+    """
+    return Problem.of(
+        death.code,
+        "unusable",
+        case=case,
+        origin="evaluator" if death.code == "crashed" or death.stage is None else origin_of_stage(death.stage),
+        stage=death.stage or "start",
+        seconds=limits.seconds,
+        gigabytes=limits.memory / 2**30,
+    )
 
 
 _pool: Children | None = None

@@ -19,7 +19,7 @@ from django.db import transaction
 from isocenter.server import boards, clock, files
 from isocenter.server.editions import code_of
 from isocenter.server.models import Challenge, Evaluation, Reference, Run, Snapshot, Submission, Team
-from isocenter.server.work import queue, voiding
+from isocenter.server.work import faults, queue, voiding
 from isocenter.server.work.counting import Counted, Entry, counted
 from isocenter.server.work.in_force import Standard, reference_of, standard_of
 from isocenter.server.work.score_tables import renew_values, tables_of
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 REPLICATES, SEED, LEVEL = 10_000, 0, 0.95
 
-_WAITING = "Some submissions wait to be evaluated again and do not stand here yet."
+WAITING = "Some submissions wait to be evaluated again and do not stand here yet."
 _BEFORE = "The reference has changed; this board is made with the one before until all are evaluated again."
 
 
@@ -59,7 +59,7 @@ def make_boards(challenge: Challenge, phase: str, *, run: Run | None = None) -> 
     renew_values(code, [entry.evaluation for entry in entries])
     reference = None if standard is None else Reference.objects.get(pk=standard.reference)
     made = [_snapshot(code, name, entries, reference) for name in code.boards]
-    notes = [_WAITING] if pending else []
+    notes = [WAITING] if pending else []
     if reference is not None and reference != reference_of(challenge, phase):
         notes.append(_BEFORE)
     for snapshot in made:
@@ -91,7 +91,10 @@ def _for_boards(code: Code) -> Code:
 
 
 def _gathered(challenge: Challenge, phase: str, standard: Standard | None) -> tuple[list[Entry], list[Submission]]:
-    """All submissions that have a result, in the order they were made; and those that have none of this standard."""
+    """All submissions that have a result, in the order they were made; and those that have none of this standard.
+
+    Among the latter are those that the evaluator failed on: they wait, and no case of theirs counts as failed.
+    """
     scored = list(
         Submission.objects.filter(challenge=challenge, phase=phase, state=Submission.State.SCORED)
         .select_related("team", "challenge__version")
@@ -108,7 +111,8 @@ def _gathered(challenge: Challenge, phase: str, standard: Standard | None) -> tu
         found = {one.submission_id: one for one in of_standard.defer("table")}
     reasons = voiding.voids(scored)
     entries = [Entry(one, found[one.pk], void=bool(reasons[one.pk])) for one in scored if one.pk in found]
-    return entries, [one for one in scored if one.pk not in found]
+    unscored = [one for one in faults.waiting_in(challenge, phase) if one.state != Submission.State.SCORED]
+    return entries, [one for one in scored if one.pk not in found] + unscored
 
 
 def _snapshot(code: Code, name: str, entries: list[Entry], reference: Reference | None) -> Snapshot:

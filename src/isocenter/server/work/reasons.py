@@ -1,160 +1,147 @@
-"""Why something came to nothing: codes, with words for those who have to do something about it.
+"""Why a submission came to nothing, in the words of the registry: see `isocenter.problems`.
 
-A code is shown to everybody who may see the submission. What a program printed is not: see `Run.detail`.
+    Problem(code, origin) ──▶ `outcome_of`: the state of the submission, and with `refund` of its phase the cost
+                          ├─▶ `as_row`: what the database keeps, and the team reads
+                          └─▶ `say_to_team`, `say_to_organisers`: notifications and mails
+
+A code is shown to everybody who may see the submission. A message that did not arise in the output is not, nor is what
+a program printed: both may tell of the reference. See `faults` and `Run.detail`.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-Blame = Literal["team", "organisers", "machines"]
+from isocenter.problems import BLAMES, COSTS, Blame, Origin, Problem, find_code
+
+if TYPE_CHECKING:
+    from isocenter.server.models import Submission
+
+Outcome = Literal["refused", "failed", "infrastructure"]
+_PREFERRED: tuple[Origin, ...] = ("evaluator", "reference", "machine")
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A reason in words.
+    """A code with its origin: why a submission came to nothing, and whose turn it is."""
 
-    Attributes
-    ----------
-    title
-        What happened.
-    advice
-        What the team does about it.
-    blame
-        Whose turn it is. What comes to nothing for the organisers or the machines never costs a team an attempt, see
-        `outcome_of`. What may have gaps and is scored with one is an attempt like others, whatever the gap is.
-    """
+    code: str
+    origin: Origin
 
-    title: str
-    advice: str
-    blame: Blame
+    @property
+    def title(self) -> str:
+        """What happened."""
+        return find_code(self.code).title
 
+    @property
+    def advice(self) -> str:
+        """What the person whose turn it is does about it."""
+        return find_code(self.code).advice
 
-_STOPPED = (
-    "If your submission may have gaps, the case counts as unusable; else nothing was scored, and whether the attempt "
-    "is given back says the phase. Look whether the output is what you meant; if it is, ask the organisers to evaluate "
-    "it again."
-)
-REASONS: dict[str, Reason] = {
-    "refused": Reason(
-        "Not accepted",
-        "Nothing was scored and no attempt was used. Mend what is listed and hand it in again.",
-        "team",
-    ),
-    "missing_output": Reason(
-        "No output for a case",
-        "Add the file that is named. Until then the case counts as the rules say of missing ones.",
-        "team",
-    ),
-    "bad_grid": Reason(
-        "Another grid than the reference",
-        "Write the output with size, spacing, origin and directions of the image that it belongs to.",
-        "team",
-    ),
-    "bad_shape": Reason(
-        "Another shape than expected",
-        "Write one three-dimensional volume per case, of the size of the image.",
-        "team",
-    ),
-    "nan": Reason(
-        "Values that are no numbers",
-        "Every voxel must be a finite number. Look for divisions by zero where there is no signal.",
-        "team",
-    ),
-    "bad_values": Reason(
-        "Values that are not allowed",
-        "Write only the labels, or values within the range, that the rules name.",
-        "team",
-    ),
-    "damaged": Reason(
-        "A file that cannot be read",
-        "Open it on your own machine, write it again, and check the upload.",
-        "team",
-    ),
-    "unusable_output": Reason(
-        "An output that could not be measured",
-        "The message says what was found. The case counts as the rules say of unusable ones.",
-        "team",
-    ),
-    "timeout": Reason(
-        "It took too long to measure",
-        f"The case was stopped at the time limit. {_STOPPED}",
-        "team",
-    ),
-    "out_of_memory": Reason(
-        "It took too much memory to measure",
-        f"The case was stopped at the memory limit. {_STOPPED}",
-        "team",
-    ),
-    "crashed": Reason(
-        "The program that measures broke down",
-        "The organisers are told and can evaluate it again. If your submission may have gaps, the case counts as "
-        "unusable until then; else nothing was scored, and no attempt was used.",
-        "organisers",
-    ),
-    "worker_lost": Reason(
-        "The machine was lost, every time it was tried",
-        "No attempt was used. The organisers can start it again.",
-        "machines",
-    ),
-    "cancelled": Reason("Cancelled", "Hand in again whenever you like.", "team"),
-    "reference": Reason(
-        "The reference cannot be used",
-        "This is not about your files, and no attempt was used. The organisers are told; it is scored when they mend "
-        "the reference.",
-        "organisers",
-    ),
-    "internal_error": Reason(
-        "An error of this site",
-        "This is not about your files, and no attempt was used. The organisers are told and can start it again.",
-        "machines",
-    ),
-}
+    @property
+    def blame(self) -> Blame:
+        """Whose turn it is."""
+        return BLAMES[self.origin]
 
-MEASURING = frozenset({"timeout", "out_of_memory", "crashed"})
-"""What stops the program that measures a case; all others are found in an output, or are not about cases."""
+    @property
+    def cost(self) -> str:
+        """What it costs the team, as a sentence; "" where the advice says it."""
+        cost = find_code(self.code).cost_from(self.origin)
+        return COSTS[cost] if cost == "attempt" or self.blame == "organisers" else ""
+
+    @property
+    def outcome(self) -> Outcome:
+        """The state of a submission that came to nothing for it."""
+        return outcome_of(self.code, self.origin)
 
 
-def outcome_of(code: str) -> Literal["refused", "failed", "infrastructure"]:
+def outcome_of(code: str, origin: Origin) -> Outcome:
     """The state of a submission that came to nothing for this reason; with `refund` of its phase, that says the cost.
 
-    What is wrong with files is refused. What ran and could not be finished because of them failed. The rest is nothing
-    that the team could have done.
+    A submission is refused for its files. It failed if reading them could not be finished. If the output is not at
+    fault, it waits for the organisers or the machines, and no attempt is used.
     """
     if code == "refused":
         return "refused"
-    return "failed" if REASONS[code].blame == "team" else "infrastructure"
+    return "failed" if origin == "output" else "infrastructure"
 
 
-_WORDS = {
-    "out_of_memory": r"more than .* of memory|MemoryError",
-    "timeout": r"longer than .* to measure",
-    "crashed": r"program that measures broke down|worker process died",
-    "bad_grid": r"^grid differs",
-    "bad_shape": r"\d-D file|axis without voxels|has shape|numbers per voxel",
-    "nan": r"must be a finite number|^holds -?(nan|inf)\b|is not finite",
-    "bad_values": r"^holds (the|values)|may hold only",
-    "damaged": r"damaged|cut off|cannot be read|the file ends|longer than [\d,]+ bytes",
-}
+def reason_of(submission: Submission) -> Reason | None:
+    """Why a submission came to nothing; None if it did not, or if nobody knows the code any more."""
+    return reason_in(submission.reason, submission.state)
 
 
-def code_of(severity: str, message: str) -> str:
-    """The code of a problem that was found in a submission; "" for what is only a remark."""
-    if severity in ("warning", "note"):
-        return ""
-    if severity in ("refused", "missing"):
-        return "refused" if severity == "refused" else "missing_output"
-    return next((code for code, words in _WORDS.items() if re.search(words, message)), "unusable_output")
+def reason_in(code: str, state: str) -> Reason | None:
+    """The reason that a submission of this state has, by its code."""
+    try:
+        origins = find_code(code).origins
+    except KeyError:
+        return None
+    # The state says on which side it arose: an output that costs an attempt failed, all else is "infrastructure".
+    if state == "infrastructure":
+        return Reason(code, next((one for one in _PREFERRED if one in origins), origins[0]))
+    return Reason(code, "output" if "output" in origins else origins[0])
 
 
-def as_problem(problem: Any) -> dict[str, str]:
-    """A problem as the database keeps it: {severity, message, case, file, reason}."""
-    return {
-        "severity": problem.severity,
-        "message": problem.message,
-        "case": problem.case,
-        "file": problem.file,
-        "reason": code_of(problem.severity, problem.message),
-    }
+def reason_for_cases(problems: Iterable[Problem]) -> Reason:
+    """Why a submission comes to nothing for its cases without a result, where every case needs one.
+
+    It is refused for outputs that cannot be used. If all that is wrong is that reading them took too long or too much
+    memory, that is the reason.
+    """
+    costs = {one.code: one.cost for one in problems if is_about_output(one)}
+    if costs and set(costs.values()) == {"attempt"}:
+        return Reason(min(costs), "output")
+    return Reason("refused", "output")
+
+
+def reason_for_causes(causes: Iterable[Problem]) -> Reason:
+    """Why a submission comes to nothing that could not be measured through no fault of its output."""
+    faults = [one.code for one in causes if one.origin == "evaluator"]
+    return Reason(min(faults), "evaluator") if faults else Reason("internal_error", "machine")
+
+
+def is_about_output(problem: Problem) -> bool:
+    """Whether a problem leaves a case without a result, and the output is at fault."""
+    return problem.severity in ("unusable", "missing") and problem.origin == "output"
+
+
+def as_row(problem: Problem) -> dict[str, str]:
+    """A problem as the database keeps it, for its team to read; `reason` is for those who know no `code` yet.
+
+    An exception of the evaluator may tell of the reference. Its message is kept with the run, see `faults`.
+    """
+    content = problem.to_dict()
+    if problem.origin != "output":
+        title = problem.title
+        content["message"] = f"{title[:1].lower()}{title[1:]}"
+    return content | {"reason": "" if problem.severity in ("warning", "note") else problem.code}
+
+
+def from_row(row: Mapping[str, Any]) -> Problem:
+    """The problem of a row, also of one that was written before problems had codes and origins."""
+    try:
+        return Problem.from_dict(row)
+    except KeyError:  # a code of a package that is not installed any more
+        return Problem.from_dict({name: row[name] for name in ("severity", "message", "case", "file")})
+
+
+def say_to_team(reason: Reason | None) -> str:
+    """What became of a submission, for its team: no score, as the phase may hide it."""
+    if reason is None:
+        return "was scored"
+    match reason.outcome:
+        case "refused":
+            return "was not accepted. No attempt was used"
+        case "failed":
+            return "could not be read within the limits of time and memory; the organisers are told"
+    if reason.blame == "organisers":
+        return "could not be scored, which is not about your files; the organisers are told. No attempt was used"
+    return "could not be scored; the organisers are told. No attempt was used"
+
+
+def say_to_organisers(reason: Reason, *, again: bool = False) -> str:
+    """What happened to a submission, for the organisers."""
+    return f"{find_code(reason.code).title}{' (evaluated again)' if again else ''}"

@@ -14,7 +14,7 @@ from django.db.models import Exists, Min, OuterRef, Q
 
 from isocenter.server import decisions
 from isocenter.server.models import Challenge, Evaluation, Run, Submission, User
-from isocenter.server.work import queue
+from isocenter.server.work import faults, queue
 from isocenter.server.work.score_tables import table_of
 
 # Whoever hands in something new does not wait for what has a result already.
@@ -69,7 +69,8 @@ def reevaluate(
 def follow(done: Evaluation) -> list[Run]:
     """Evaluate again what cannot stand on one board with a new result, as it was measured by other code or reference.
 
-    Happens when a submission is the first of its phase that is scored after such a change.
+    Happens when a submission is the first of its phase that is scored after such a change. Submissions that an earlier
+    evaluator failed on are among them: whoever mends it heals all of them.
     """
     submission = done.submission
     same = Evaluation.objects.filter(reference=done.reference, evaluator=done.evaluator)
@@ -80,7 +81,7 @@ def follow(done: Evaluation) -> list[Run]:
     tried = runs.filter(
         Q(state__in=(Run.State.QUEUED, Run.State.RUNNING)) | Q(state=Run.State.FAILED, finished__gte=since)
     )
-    late = list(
+    late = set(
         Submission.objects.filter(
             ~Exists(same.filter(submission=OuterRef("pk"))),
             ~Exists(tried),
@@ -89,6 +90,11 @@ def follow(done: Evaluation) -> list[Run]:
             state=Submission.State.SCORED,
         )
     )
+    # What another evaluator or reference broke on may be well by this one; what this one broke on is not.
+    standard = {"payload__evaluator": done.evaluator, "payload__reference": done.reference_id}
+    broken = faults.open_runs(submission.challenge).filter(submission__phase=submission.phase)
+    again = broken.exclude(submission__in=broken.filter(**standard).values("submission")).values("submission")
+    late |= {one for one in Submission.objects.filter(pk__in=again) if not one.active}
     if not late:
         return []
     why = "The reference or the code that measures is another one than before; results must have the same to be ranked."

@@ -6,6 +6,7 @@
                                                                 └─▶ Evaluation, board, word to the team: all or nothing
 
 Where cases without a usable output would make it come to nothing, all outputs are looked at before any is measured.
+If the evaluator fails on a case, the submission waits for the organisers, and its other cases keep what was measured.
 
 A case is measured once per evaluator and reference. One that is there already is taken from there, after a worker died
 as well as under a new reference that left this case as it was.
@@ -21,17 +22,18 @@ from django.db import transaction
 from django.urls import reverse
 
 from isocenter.editions import phase_of
+from isocenter.problems import EvaluationFailed, Problem, SubmissionRefused
 from isocenter.server import clock, files
 from isocenter.server.editions import code_of
 from isocenter.server.models import Evaluation, Reference, Run, Submission
-from isocenter.server.work import children, given_tables, queue, reasons
+from isocenter.server.work import children, faults, given_tables, queue, reasons
 from isocenter.server.work.case_store import DatabaseStore, Stopped
 from isocenter.server.work.in_force import evaluation_of, evaluator_of, reference_of
+from isocenter.server.work.reasons import Reason
 from isocenter.server.work.score_tables import rules_of, table_bytes, table_of, values_of
 
 if TYPE_CHECKING:
     from isocenter import evaluation
-    from isocenter.submissions import Problem
 
 __all__ = ["NoReference", "Stopped", "evaluation_of", "keep", "score", "table_of"]
 
@@ -51,7 +53,6 @@ def score(run: Run, *, stop: threading.Event | None = None) -> None:
         The worker has to stop; what was measured is kept.
     """
     from isocenter.evaluation import CohortError
-    from isocenter.submissions import SubmissionRefused
 
     submission = Submission.objects.select_related("challenge__version", "team").get(pk=run.submission_id)
     if given_tables.is_given(submission):
@@ -60,16 +61,17 @@ def score(run: Run, *, stop: threading.Event | None = None) -> None:
     try:
         found, reference, evaluator = _evaluated(run, submission, stop)
     except SubmissionRefused as error:
-        problems = [reasons.as_problem(problem) for problem in error.problems]
-        _fail(run, submission, "refused", problems=problems)
+        _fail(run, submission, Reason("refused", "output"), problems=error.problems)
     except _Gaps as error:
-        _spoil(run, submission, error.problems)
+        _fail(run, submission, reasons.reason_for_cases(error.problems), problems=error.problems)
+    except EvaluationFailed as error:
+        _stop_for_causes(run, submission, error)
     except (CohortError, NoReference) as error:
-        _fail(run, submission, "reference", detail=str(error))
+        _fail(run, submission, Reason("reference", "reference"), detail=str(error))
     else:
         cases = found.record["cases"]
         if _must_be_whole(submission) and cases["measured"] != sum(cases.values()):
-            _spoil(run, submission, found.problems)
+            _fail(run, submission, reasons.reason_for_cases(found.problems), problems=found.problems)
         else:
             keep(run, submission, found, reference, evaluator)
 
@@ -87,17 +89,22 @@ def _must_be_whole(submission: Submission) -> bool:
     return not submission.gaps and submission.state != Submission.State.SCORED
 
 
-def _spoil(run: Run, submission: Submission, problems: Sequence[Problem]) -> None:
-    """Let a submission come to nothing for its cases without a result.
+def _stop_for_causes(run: Run, submission: Submission, error: EvaluationFailed) -> None:
+    """Let a submission wait that could not be measured through no fault of its output.
 
-    It is refused for outputs that cannot be used. Where all can, and measuring them was stopped or broke down, that is
-    the reason; of several, the one that costs nothing.
+    If it also has outputs that cannot be used, and may have none, it is refused for those: its team can mend them.
     """
-    codes = {reasons.code_of(problem.severity, problem.message) for problem in problems} - {""}
-    reason = "refused"
-    if codes and not codes - reasons.MEASURING:
-        reason = min(codes, key=lambda code: (reasons.outcome_of(code) == "failed", code))
-    _fail(run, submission, reason, problems=[reasons.as_problem(problem) for problem in problems])
+    if _must_be_whole(submission) and any(map(reasons.is_about_output, error.problems)):
+        _fail(run, submission, reasons.reason_for_cases(error.problems), problems=error.problems)
+        return
+    _fail(
+        run,
+        submission,
+        reasons.reason_for_causes(error.causes),
+        detail=faults.describe(error.causes),
+        problems=error.problems,
+        faults_of=[one for one in error.causes if one.origin == "evaluator"],
+    )
 
 
 def _evaluated(
@@ -126,7 +133,7 @@ def _evaluated(
         # What will come to nothing for one output is not measured: that may take hours, and cost the team nothing.
         if _must_be_whole(submission) and not store.has_results:
             problems = check(code, **given)
-            if any(problem.severity in ("unusable", "missing") for problem in problems):
+            if any(map(reasons.is_about_output, problems)):
                 raise _Gaps(problems)
         found = evaluate(code, **given, progress=store.progress, journal=store)
     except children.Aborted:
@@ -146,28 +153,43 @@ def broke(run: Run, detail: str) -> None:
     if submission is None:
         queue.fail(run, "", "internal_error", detail=detail)
     else:
-        _fail(run, submission, "internal_error", detail=detail)
+        _fail(run, submission, Reason("internal_error", "machine"), detail=detail)
 
 
 def _fail(
-    run: Run, submission: Submission, reason: str, *, detail: str = "", problems: Sequence[dict[str, str]] = ()
+    run: Run,
+    submission: Submission,
+    reason: Reason,
+    *,
+    detail: str = "",
+    problems: Sequence[Problem] = (),
+    faults_of: Sequence[Problem] = (),
 ) -> None:
-    """Finish a run that came to nothing, and tell whose turn it is. Who had a result keeps it, and need not know."""
+    """Finish a run that came to nothing, and tell whose turn it is.
+
+    A submission that had a result keeps it, and its team is not told.
+    """
     again = submission.state == Submission.State.SCORED
-    outcome = reasons.outcome_of(reason)
     with transaction.atomic():
-        queue.fail(run, outcome, reason, detail=detail, problems=problems)
+        rows = [reasons.as_row(problem) for problem in problems]
+        queue.fail(run, reason.outcome, reason.code, detail=detail, problems=rows)
         if not again:
-            _tell_team(submission, _ENDS[outcome])
-    if again or outcome != "refused":
-        _tell_organisers(submission, f"{reasons.REASONS[reason].title}{' (evaluated again)' if again else ''}")
+            _tell_team(submission, reasons.say_to_team(reason))
+        if faults_of:
+            _report_faults(run, submission, faults_of)
+    if not faults_of and (again or reason.outcome != "refused"):
+        _tell_organisers(submission, reasons.say_to_organisers(reason, again=again))
 
 
-_ENDS = {
-    "refused": "was not accepted. No attempt was used",
-    "failed": "could not be measured within the limits of time and memory; the organisers are told",
-    "infrastructure": "could not be scored; the organisers are told. No attempt was used",
-}
+def _report_faults(run: Run, submission: Submission, causes: Sequence[Problem]) -> None:
+    """Keep what the evaluator failed on, tell the organisers once, and let the board say that submissions wait."""
+    from isocenter.server.work import making
+
+    challenge, phase = submission.challenge, submission.phase
+    reference, evaluator = reference_of(challenge, phase), evaluator_of(challenge, phase)
+    making.refresh(challenge, phase)
+    faults.record(run, causes, evaluator=evaluator, reference=None if reference is None else reference.pk)
+    faults.tell_organisers(challenge, run, causes, evaluator=evaluator)
 
 
 def keep(
@@ -178,7 +200,7 @@ def keep(
     from isocenter.server.work import making, reevaluation
 
     code = code_of(submission.challenge.version_id, submission.phase)
-    problems = [reasons.as_problem(problem) for problem in found.problems]
+    problems = [reasons.as_row(problem) for problem in found.problems]
     content = {
         "table": table_bytes(found.scores, found.record),
         "digest": table_digest(found.scores),
@@ -199,10 +221,18 @@ def keep(
         making.refresh(submission.challenge, submission.phase)
         if first:
             reevaluation.follow(done)
-        _tell_team(submission, "was scored" if first else "was evaluated again")
-    if any(problem["reason"] in reasons.MEASURING for problem in problems):
-        _tell_organisers(submission, "Cases broke the evaluator, or its limits of time or memory")
+        _tell_team(submission, _say_scored(submission, first=first))
+    if any(problem.cost == "attempt" for problem in found.problems):
+        _tell_organisers(submission, "Outputs could not be read within the limits of time and memory")
     return done
+
+
+def _say_scored(submission: Submission, *, first: bool) -> str:
+    """That a submission has scores, in words for its team; and why only now, if it had to wait for the organisers."""
+    if not first:
+        return "was evaluated again"
+    waited = faults.has_failed(submission)
+    return f"{reasons.say_to_team(None)}{', now that the organisers have mended the evaluator' if waited else ''}"
 
 
 def _tell_team(submission: Submission, what: str) -> None:

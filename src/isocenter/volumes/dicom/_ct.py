@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from isocenter.problems import code_of_error
 from isocenter.volumes._files import DiskFile, File
 from isocenter.volumes._header import MAX_BYTES
 from isocenter.volumes._read import Volume
@@ -58,7 +59,7 @@ def read_ct(
     opened = [DiskFile(Path(file)) if isinstance(file, str | os.PathLike) else file for file in files]
     if not opened:
         msg = "a CT series without files"
-        raise DicomError(msg)
+        raise DicomError(msg, code="bad_study")
     slices = [_header(file) for file in opened]
     first = slices[0]
     places = np.array([(one.plane.position - first.plane.position) @ first.plane.normal for one in slices])
@@ -82,10 +83,10 @@ def _header(file: File) -> _Slice:
     try:
         if text(dataset, "Modality") != "CT":
             msg = f"modality {text(dataset, 'Modality') or 'missing'}; CT was expected"
-            raise DicomError(msg)
+            raise DicomError(msg, code="bad_format")
         if number(dataset, "NumberOfFrames", default=1.0) != 1:
             msg = f"{number(dataset, 'NumberOfFrames'):g} frames in one file; a file per slice was expected"
-            raise DicomError(msg)
+            raise DicomError(msg, code="bad_shape")
         return _Slice(
             name=file.name,
             file=file,
@@ -97,7 +98,7 @@ def _header(file: File) -> _Slice:
         )
     except DicomError as error:
         msg = f"{file.name}: {error}"
-        raise DicomError(msg) from error
+        raise DicomError(msg, code=code_of_error(error)) from error
 
 
 def _check_same(slices: Sequence[_Slice], places: NDArray[np.float64]) -> None:
@@ -130,14 +131,14 @@ def _check_same(slices: Sequence[_Slice], places: NDArray[np.float64]) -> None:
     if problems:
         more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
         msg = f"the slices are not one CT, compared with {first.name}: {'; '.join(problems[:5])}{more}"
-        raise DicomError(msg)
+        raise DicomError(msg, code="bad_geometry")
 
 
 def _read_all(slices: Sequence[_Slice]) -> NDArray[np.float32]:
     columns, rows = slices[0].size
     if len(slices) * rows * columns * 4 > MAX_BYTES:
         msg = f"{len(slices)} slices of {columns}×{rows} pixels would take more than {MAX_BYTES:,} bytes"
-        raise DicomError(msg)
+        raise DicomError(msg, code="too_large")
     values: NDArray[np.float32] | None = None
     for k, one in enumerate(slices):
         dataset = open_dataset(one.file, pixels=True)
@@ -147,19 +148,19 @@ def _read_all(slices: Sequence[_Slice]) -> NDArray[np.float32]:
             stored = stored_pixels(dataset)[0]
         except DicomError as error:
             msg = f"{one.name}: {error}"
-            raise DicomError(msg) from error
+            raise DicomError(msg, code=code_of_error(error)) from error
         if values is None:  # only now, as a first slice of the size it claims to have has been seen
             values = np.empty((len(slices), rows, columns), dtype=np.float32)
         if stored.shape != (rows, columns):
             msg = f"{one.name}: changed while it was read"
-            raise DicomError(msg)
+            raise DicomError(msg, code="damaged")
         with np.errstate(over="ignore"):
             values[k] = stored * slope + intercept
         if not np.isfinite(values[k]).all():
             msg = (
                 f"{one.name}: values beyond all bounds, with RescaleSlope {slope:g} and RescaleIntercept {intercept:g}"
             )
-            raise DicomError(msg)
+            raise DicomError(msg, code="nan")
     assert values is not None
     return values
 

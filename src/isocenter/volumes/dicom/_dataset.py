@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from isocenter.problems import code_of_error
 from isocenter.volumes._files import File
 from isocenter.volumes._header import VolumeError, shortened
 
@@ -80,17 +81,17 @@ def open_dataset(file: File, *, tags: Sequence[str] | None = None, pixels: bool 
 
     if file.size() > MAX_FILE:
         msg = f"{file.name}: {file.size():,} bytes; at most {MAX_FILE:,} are read of a DICOM file"
-        raise DicomError(msg)
+        raise DicomError(msg, code="too_large")
     with file.open() as raw:
         stream = _Patient(raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast(io.RawIOBase, raw)))
         try:
             head = stream.read(_PREAMBLE + 4)
             if not looks_like_dicom(head):
                 msg = f"{file.name}: not a DICOM file"
-                raise NotDicomError(msg)
+                raise NotDicomError(msg, code="bad_format")
             if _check_start(stream, preamble=head.endswith(b"DICM")) == _DEFLATED:
                 msg = "stored in the deflated transfer syntax; convert it to explicit little endian"
-                raise DicomError(msg)
+                raise DicomError(msg, code="bad_format")
             stream.seek(0)
             with _quiet():
                 dataset = read_partial(
@@ -103,10 +104,10 @@ def open_dataset(file: File, *, tags: Sequence[str] | None = None, pixels: bool 
             raise
         except DicomError as error:
             msg = f"{file.name}: {error}"
-            raise DicomError(msg) from error
+            raise DicomError(msg, code=code_of_error(error)) from error
         except Exception as error:  # a hostile file can raise nearly anything in a parser
             msg = f"{file.name}: damaged or cut off: {shortened(str(error) or type(error).__name__, 200)}"
-            raise DicomError(msg) from error
+            raise DicomError(msg, code="damaged") from error
     return dataset
 
 
@@ -122,7 +123,7 @@ class _Patient:
         self._left -= 1
         if self._left < 0:
             msg = f"damaged: no end after {_MAX_READS:,} reads"
-            raise DicomError(msg)
+            raise DicomError(msg, code="damaged")
         return self._stream.read(size)
 
 
@@ -140,13 +141,13 @@ class _Watch:
         self._modality |= tag == _MODALITY
         if self._seen > _MAX_ATTRIBUTES:
             msg = f"damaged: more than {_MAX_ATTRIBUTES:,} attributes"
-            raise DicomError(msg)
+            raise DicomError(msg, code="damaged")
         if not self._modality and self._stream.tell() > _MAX_BEFORE_MODALITY:
             msg = f"damaged: no modality within {_MAX_BEFORE_MODALITY:,} bytes"
-            raise DicomError(msg)
+            raise DicomError(msg, code="damaged")
         if self._kept is not None and tag in self._kept and _MAX_KEPT < length < 0xFFFFFFFF:
             msg = f"damaged: attribute ({tag >> 16:04X},{tag & 0xFFFF:04X}) of {length:,} bytes"
-            raise DicomError(msg)
+            raise DicomError(msg, code="damaged")
         return False
 
 
@@ -163,11 +164,11 @@ def _check_start(stream: _Patient, *, preamble: bool) -> str:
         if preamble and count == 0 and (group != b"\x02\x00" or len(header) < 8):
             found = f"an attribute of group {group[::-1].hex()}" if len(header) == 8 else "no attribute"
             msg = f"damaged: {found} after the preamble; the file meta group, 0002, was expected"
-            raise DicomError(msg)
+            raise DicomError(msg, code="damaged")
         if group != b"\x02\x00" or len(header) < 8:
             if group == b"\0\0":
                 msg = "damaged: an attribute of group 0000 where the data set starts; group 0008 was expected"
-                raise DicomError(msg)
+                raise DicomError(msg, code="damaged")
             return syntax
         length = struct.unpack("<H", header[6:])[0]
         if header[4:6] in _LONG:
@@ -178,7 +179,7 @@ def _check_start(stream: _Patient, *, preamble: bool) -> str:
             length -= len(value)
         stream.seek(length, io.SEEK_CUR)
     msg = f"damaged: more than {_MAX_META:,} attributes in the file meta group"
-    raise DicomError(msg)
+    raise DicomError(msg, code="damaged")
 
 
 def _quiet() -> warnings.catch_warnings[None]:
@@ -208,7 +209,7 @@ def items(dataset: Dataset, keyword: str) -> list[Dataset]:
             value = dataset.get(keyword)
     except Exception as error:
         msg = f"{keyword} is damaged: {shortened(str(error), 200)}"
-        raise DicomError(msg) from error
+        raise DicomError(msg, code="damaged") from error
     from pydicom import Sequence as Items
 
     return list(value) if isinstance(value, Items) else []
@@ -227,7 +228,7 @@ def _check_items(keyword: str, element: Any) -> None:
         place += 8
         if (group, kind) != (0xFFFE, 0xE000) or (length >= 8 and value[place : place + 2] == b"\0\0"):
             msg = f"{keyword} is damaged: it holds something that is not an item, or an item of zeros"
-            raise DicomError(msg)
+            raise DicomError(msg, code="damaged")
         place += length
 
 
@@ -251,10 +252,10 @@ def numbers(dataset: Dataset, keyword: str) -> NDArray[np.float64]:
             found = np.atleast_1d(np.asarray([] if value is None else value, dtype=np.float64))
         except Exception as error:
             msg = f"{keyword} cannot be read: {shortened(str(error), 200)}"
-            raise DicomError(msg) from error
+            raise DicomError(msg, code="damaged") from error
     if not np.isfinite(found).all():
         msg = f"{keyword} holds a value that is not finite"
-        raise DicomError(msg)
+        raise DicomError(msg, code="nan")
     return found
 
 
@@ -265,7 +266,7 @@ def stored(dataset: Dataset, keyword: str) -> Any:
             return dataset.get_item(keyword)
     except Exception as error:
         msg = f"{keyword} is damaged: {shortened(str(error), 200)}"
-        raise DicomError(msg) from error
+        raise DicomError(msg, code="damaged") from error
 
 
 def _parsed(keyword: str, value: bytes) -> NDArray[np.float64]:
@@ -280,7 +281,7 @@ def _parsed(keyword: str, value: bytes) -> NDArray[np.float64]:
     except ValueError:
         wrong = next((part for part in parts if not _NUMBER.fullmatch(part.strip(b" \0"))), value)
         msg = f"{keyword} has the value {shortened(wrong.decode('latin-1'))!r}, which is no number"
-        raise DicomError(msg) from None
+        raise DicomError(msg, code="bad_format") from None
 
 
 def exactly(dataset: Dataset, keyword: str, count: int) -> NDArray[np.float64]:
@@ -288,7 +289,7 @@ def exactly(dataset: Dataset, keyword: str, count: int) -> NDArray[np.float64]:
     found = numbers(dataset, keyword)
     if found.size != count:
         msg = f"{keyword} has {found.size or 'no'} values; {count} were expected"
-        raise DicomError(msg)
+        raise DicomError(msg, code="bad_format")
     return found
 
 
@@ -299,7 +300,7 @@ def number(dataset: Dataset, keyword: str, *, default: float | None = None) -> f
         return default
     if found.size != 1:
         msg = f"{keyword} is missing" if found.size == 0 else f"{keyword} has {found.size} values; one was expected"
-        raise DicomError(msg)
+        raise DicomError(msg, code="bad_format")
     return float(found[0])
 
 

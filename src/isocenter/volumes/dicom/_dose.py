@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from isocenter.problems import code_of_error
 from isocenter.volumes._files import DiskFile, File
 from isocenter.volumes._read import Volume
 from isocenter.volumes.dicom._dataset import DicomError, number, numbers, open_dataset, text
@@ -58,13 +59,13 @@ def read_dose(
         return _dose(dataset, irregular, relative_unit_gy, slice_mm)
     except DicomError as error:
         msg = f"{file.name}: {error}"
-        raise DicomError(msg) from error
+        raise DicomError(msg, code=code_of_error(error)) from error
 
 
 def _dose(dataset: Dataset, irregular: Irregular, relative_unit_gy: float | None, slice_mm: float | None) -> Volume:
     if text(dataset, "Modality") != "RTDOSE":
         msg = f"modality {text(dataset, 'Modality') or 'missing'}; RTDOSE was expected"
-        raise DicomError(msg)
+        raise DicomError(msg, code="bad_format")
     scaling = _scaling(dataset, relative_unit_gy)
     stored = stored_pixels(dataset)
     plane = plane_of(dataset)
@@ -73,10 +74,10 @@ def _dose(dataset: Dataset, irregular: Irregular, relative_unit_gy: float | None
         stored, places = stored[::-1], places[::-1]
     if not (np.diff(places) > 0).all():
         msg = f"GridFrameOffsetVector neither ascends nor descends throughout: {_few(places)}"
-        raise DicomError(msg)
+        raise DicomError(msg, code="bad_geometry")
     if not np.isfinite(float(abs(stored.astype(np.float64)).max()) * scaling):
         msg = f"doses beyond all bounds, with DoseGridScaling {scaling:g}"
-        raise DicomError(msg)
+        raise DicomError(msg, code="nan")
     return stack(
         stored * scaling,
         places,
@@ -92,7 +93,7 @@ def _scaling(dataset: Dataset, relative_unit_gy: float | None) -> float:
     scaling = number(dataset, "DoseGridScaling")
     if not scaling > 0:
         msg = f"DoseGridScaling must be positive, not {scaling:g}"
-        raise DicomError(msg)
+        raise DicomError(msg, code="bad_values")
     units = text(dataset, "DoseUnits")
     if units == "GY" and relative_unit_gy is None:
         return scaling
@@ -103,7 +104,9 @@ def _scaling(dataset: Dataset, relative_unit_gy: float | None) -> float:
         "RELATIVE": "DoseUnits is RELATIVE; GY was expected. Export the dose in gray; or, from Python only, say with "
         "relative_unit_gy of read_dose what a relative dose of 1 is in gray",
     }
-    raise DicomError(known.get(units, f"DoseUnits is {units or 'missing'}; GY or RELATIVE was expected"))
+    raise DicomError(
+        known.get(units, f"DoseUnits is {units or 'missing'}; GY or RELATIVE was expected"), code="bad_format"
+    )
 
 
 def _places(dataset: Dataset, plane: Plane, frames: int) -> NDArray[np.float64]:
@@ -113,7 +116,7 @@ def _places(dataset: Dataset, plane: Plane, frames: int) -> NDArray[np.float64]:
         return np.zeros(1)
     if offsets.size != frames:
         msg = f"GridFrameOffsetVector has {offsets.size or 'no'} values for {frames} frames"
-        raise DicomError(msg)
+        raise DicomError(msg, code="bad_geometry")
     if abs(offsets[0]) <= 1e-6:
         return np.asarray(offsets - offsets[0])
     if abs(offsets[0] - plane.position[2]) > _SAME_MM:
@@ -121,10 +124,10 @@ def _places(dataset: Dataset, plane: Plane, frames: int) -> NDArray[np.float64]:
             f"GridFrameOffsetVector starts at {offsets[0]:g}; 0 (relative) or {plane.position[2]:g} "
             "(the z coordinate of ImagePositionPatient) was expected"
         )
-        raise DicomError(msg)
+        raise DicomError(msg, code="bad_geometry")
     if abs(abs(plane.normal[2]) - 1) > 1e-4:
         msg = "GridFrameOffsetVector holds z coordinates, which have a meaning only for transverse planes"
-        raise DicomError(msg)
+        raise DicomError(msg, code="bad_geometry")
     return np.asarray((offsets - offsets[0]) * np.sign(plane.normal[2]))
 
 

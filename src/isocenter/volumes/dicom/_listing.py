@@ -36,11 +36,11 @@ def list_study(path: Path) -> tuple[list[tuple[str, File]], list[str]]:
         path.stat()
         if not zipfile.is_zipfile(path):
             msg = f"{path.name}: neither a folder nor a zip archive"
-            raise DicomError(msg)
+            raise DicomError(msg, code="bad_archive")
         found = _zip(path, remarks)
     if len(found) > _MAX_FILES:
         msg = f"{path.name}: more than {_MAX_FILES:,} files"
-        raise DicomError(msg)
+        raise DicomError(msg, code="too_many_files")
     return sorted(found, key=lambda pair: pair[0]), remarks
 
 
@@ -79,15 +79,15 @@ def _zip(path: Path, remarks: list[str]) -> list[tuple[str, File]]:
             members = [member for member in archive.infolist() if not member.is_dir()]
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, EOFError) as error:
         msg = f"{path.name}: a damaged zip archive: {error}"
-        raise DicomError(msg) from error
+        raise DicomError(msg, code="bad_archive") from error
     twice = next((name for name, count in Counter(m.filename for m in members).items() if count > 1), None)
     if twice is not None:
         msg = f"{path.name}: {twice} stands in the archive more than once"
-        raise DicomError(msg)
+        raise DicomError(msg, code="unsafe_archive")
     lying = next((m for m in members if m.file_size > m.compress_size * _MAX_RATIO + 64), None)
     if lying is not None or sum(m.file_size for m in members) > _MAX_INFLATED:
         msg = f"{path.name}: claims to inflate to more than a zip of this size can or a study has"
-        raise DicomError(msg)
+        raise DicomError(msg, code="unsafe_archive")
     found: list[tuple[str, File]] = []
     for member in members:
         if stat.S_IFMT(member.external_attr >> 16) not in (0, stat.S_IFREG):

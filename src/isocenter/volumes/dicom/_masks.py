@@ -108,7 +108,7 @@ def roi_mask(
             off = abs(slab.place - first) * grid.spacing[axis]
             if last > first and tolerance_mm is not None and off > tolerance_mm:
                 msg = f"{roi.label!r}: contours {off:.3g} mm off the nearest slice; at most {tolerance_mm:g} mm may be"
-                raise DicomError(msg)
+                raise DicomError(msg, code="bad_geometry")
         if first < last:
             for (columns, rows), edges in _window(slab.edges, slices.shape[0], slices.shape[1]):
                 painted = np.zeros((columns.stop - columns.start, rows.stop - rows.start), dtype=np.bool_)

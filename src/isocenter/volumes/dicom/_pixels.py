@@ -28,20 +28,20 @@ def stored_pixels(dataset: Dataset) -> NDArray[Any]:
     syntax = str(getattr(dataset, "file_meta", {}).get("TransferSyntaxUID", _PLAIN[0]))
     if syntax not in _PLAIN:
         msg = f"pixel data is compressed (transfer syntax {syntax}); decompress it first, for instance with gdcmconv"
-        raise DicomError(msg)
+        raise DicomError(msg, code="bad_format")
     rows, columns = (int(number(dataset, name)) for name in ("Rows", "Columns"))
     frames = int(number(dataset, "NumberOfFrames", default=1.0))
     bits = int(number(dataset, "BitsAllocated"))
     stored, signed = int(number(dataset, "BitsStored", default=bits)), number(dataset, "PixelRepresentation", default=0)
     if min(rows, columns, frames) < 1 or int(number(dataset, "SamplesPerPixel", default=1.0)) != 1:
         msg = f"{frames} frames of {rows} rows and {columns} columns, one sample each, were expected to be at least one"
-        raise DicomError(msg)
+        raise DicomError(msg, code="bad_shape")
     if bits not in (8, 16, 32) or not 1 <= stored <= bits:
         msg = f"{stored} bits stored in {bits} allocated; 8, 16 or 32 were expected"
-        raise DicomError(msg)
+        raise DicomError(msg, code="bad_format")
     if math.prod((rows, columns, frames)) * 8 > MAX_BYTES:
         msg = f"{frames}×{rows}×{columns} voxels would take more than {MAX_BYTES:,} bytes"
-        raise DicomError(msg)
+        raise DicomError(msg, code="too_large")
     data = as_stored(dataset, "PixelData").value if "PixelData" in dataset else None
     expected = rows * columns * frames * bits // 8
     if not isinstance(data, bytes) or not expected <= len(data) <= expected + 1:
@@ -49,7 +49,7 @@ def stored_pixels(dataset: Dataset) -> NDArray[Any]:
         msg = (
             f"PixelData: {found}; {expected:,} bytes were expected for {frames}×{rows}×{columns} voxels of {bits} bits"
         )
-        raise DicomError(msg)
+        raise DicomError(msg, code="damaged")
     order = ">" if dataset.original_encoding[1] is False else "<"
     kind = f"{order}{'i' if signed else 'u'}{bits // 8}"
     values = np.frombuffer(data, dtype=kind, count=rows * columns * frames).astype(kind[1:])

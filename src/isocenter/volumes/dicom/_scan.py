@@ -136,14 +136,14 @@ class _Collected:
         if not every:
             told = f"; {'; '.join(self.remarks[:5])}" if self.remarks else ""
             msg = f"{name}: no CT, RTDOSE, RTSTRUCT or RTPLAN was found{told}"
-            raise DicomError(msg)
+            raise DicomError(msg, code="bad_study")
         patients = sorted({one.patient for one in every} - {""}) or [""]
         if patient is not None and patient not in patients:
             msg = f"{name}: no patient {patient!r}; there is {', '.join(map(repr, patients))}"
-            raise DicomError(msg)
+            raise DicomError(msg, code="bad_study")
         if patient is None and len(patients) > 1:
             msg = f"{name} holds {len(patients)} patients; choose one by its ID: {', '.join(map(repr, patients))}"
-            raise AmbiguousStudyError(msg)
+            raise AmbiguousStudyError(msg, code="bad_study")
         mine = (patients[0] if patient is None else patient, "")
         return Study(
             name=name,
@@ -177,7 +177,7 @@ def _item(name: str, file: File, dataset: Dataset) -> Item:
     uid = text(dataset, "SOPInstanceUID")
     if not uid:
         msg = "SOPInstanceUID is missing"
-        raise DicomError(msg)
+        raise DicomError(msg, code="bad_format")
     frames = [text(dataset, "FrameOfReferenceUID")]
     frames += [text(one, "FrameOfReferenceUID") for one in items(dataset, "ReferencedFrameOfReferenceSequence")]
     referred = [*items(dataset, "ReferencedRTPlanSequence"), *items(dataset, "ReferencedStructureSetSequence")]

@@ -39,7 +39,7 @@ def slabs_of(roi: Roi, grid: Grid, bridge: float) -> tuple[int, list[Slab], list
         raise ValueError(msg)
     if roi.problem:
         msg = f"{roi.label!r}: {roi.problem}"
-        raise DicomError(msg)
+        raise DicomError(msg, code="bad_format")
     if not roi.contours:
         return 2, [], []
     axis = _slice_axis(roi, grid)
@@ -49,7 +49,7 @@ def slabs_of(roi: Roi, grid: Grid, bridge: float) -> tuple[int, list[Slab], list
     for contour in roi.contours:
         index = contour @ to_index[:3, :3].T + to_index[:3, 3]
         if np.ptp(index[:, axis]) * grid.spacing[axis] > _FLAT_MM:
-            raise DicomError(_not_parallel(roi, contour, grid, axis))
+            raise DicomError(_not_parallel(roi, contour, grid, axis), code="bad_geometry")
         place = float(index[:, axis].min() + index[:, axis].max()) / 2
         planes.append((place, [snapped(index[:, others])]))
     planes = _joined(planes, SAME_PLANE_MM / grid.spacing[axis])

@@ -51,11 +51,11 @@ def plane_of(dataset: Dataset) -> Plane:
     row, column = cosines[:3], cosines[3:]
     if abs(row @ row - 1) > 2e-3 or abs(column @ column - 1) > 2e-3 or abs(row @ column) > 1e-3:
         msg = f"ImageOrientationPatient is not made of two perpendicular unit vectors: {cosines.tolist()}"
-        raise DicomError(msg)
+        raise DicomError(msg, code="bad_geometry")
     between_rows, between_columns = exactly(dataset, "PixelSpacing", 2)
     if not (between_rows > 0 and between_columns > 0):
         msg = f"PixelSpacing must be positive, not {between_rows:g}, {between_columns:g}"
-        raise DicomError(msg)
+        raise DicomError(msg, code="bad_geometry")
     position = exactly(dataset, "ImagePositionPatient", 3)
     return Plane(position, _unit(row), _unit(column), (float(between_columns), float(between_rows)))
 
@@ -83,7 +83,7 @@ def stack(
     if len(places) == 1:
         if thickness is None or not thickness > 0:
             msg = "a single plane has no extent along its normal: SliceThickness is missing, and slice_mm was not given"
-            raise DicomError(msg)
+            raise DicomError(msg, code="bad_geometry")
         step = float(thickness)
     else:
         step = float(places[-1] - places[0]) / (len(places) - 1)
@@ -91,7 +91,7 @@ def stack(
         off = abs(places - (places[0] + step * np.arange(len(places))))
         if not (steps > 0).all() or off.max() > max(_OFF_MM, _OFF_PART * step):
             if irregular == "refuse" or not (steps > 0).all():
-                raise DicomError(_irregularity(steps, names))
+                raise DicomError(_irregularity(steps, names), code="bad_geometry")
             frames, step = _equidistant(frames, places)
     position = first.position + places[0] * first.normal
     direction = np.column_stack([first.along_row, first.along_column, first.normal])
@@ -103,7 +103,7 @@ def stack(
             direction=tuple(direction.ravel().tolist()),
         )
     except ValueError as error:
-        raise DicomError(str(error)) from error
+        raise DicomError(str(error), code="bad_geometry") from error
     return Volume(frames.transpose(2, 1, 0), grid)
 
 
@@ -128,7 +128,7 @@ def _equidistant(frames: NDArray[Any], places: NDArray[np.float64]) -> tuple[NDA
     wanted = places[0] + np.arange(count + 1) * (extent / count)
     if (count + 1) * frames[0].size * 8 > MAX_BYTES:
         msg = f"{count + 1} planes of {frames[0].size:,} pixels would take more than {MAX_BYTES:,} bytes"
-        raise DicomError(msg)
+        raise DicomError(msg, code="too_large")
     below = np.clip(np.searchsorted(places, wanted, side="right") - 1, 0, len(places) - 2)
     share = (wanted - places[below]) / (places[below + 1] - places[below])
     values = np.empty((count + 1, *frames.shape[1:]), dtype=frames.dtype)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from isocenter.problems import code_of_error
 from isocenter.volumes._files import DiskFile, File
 from isocenter.volumes.dicom._dataset import AmbiguousStudyError, DicomError, items, number, numbers, open_dataset, text
 
@@ -75,9 +76,9 @@ class StructureSet:
             return found[0]
         if not found:
             msg = f"{self.name} has no structure {key!r}; it has {', '.join(roi.label for roi in self.rois) or 'none'}"
-            raise DicomError(msg)
+            raise DicomError(msg, code="bad_study")
         msg = f"{self.name} has {len(found)} structures {key!r}: {', '.join(roi.label for roi in found)}"
-        raise AmbiguousStudyError(msg)
+        raise AmbiguousStudyError(msg, code="bad_study")
 
     def __iter__(self) -> Iterator[Roi]:
         return iter(self.rois)
@@ -104,18 +105,18 @@ def read_structures(source: str | os.PathLike[str] | File) -> StructureSet:
         return StructureSet(text(dataset, "StructureSetLabel") or file.name, _rois(dataset))
     except DicomError as error:
         msg = f"{file.name}: {error}"
-        raise DicomError(msg) from error
+        raise DicomError(msg, code=code_of_error(error)) from error
 
 
 def _rois(dataset: Dataset) -> tuple[Roi, ...]:
     if text(dataset, "Modality") != "RTSTRUCT":
         msg = f"modality {text(dataset, 'Modality') or 'missing'}; RTSTRUCT was expected"
-        raise DicomError(msg)
+        raise DicomError(msg, code="bad_format")
     listed = items(dataset, "StructureSetROISequence")
     named = [(int(number(item, "ROINumber")), text(item, "ROIName")) for item in listed]
     if twice := [n for n, count in Counter(n for n, _ in named).items() if count > 1]:
         msg = f"ROI number {twice[0]} stands in StructureSetROISequence twice"
-        raise DicomError(msg)
+        raise DicomError(msg, code="bad_format")
     names = dict(named)
     frames = {n: text(item, "ReferencedFrameOfReferenceUID") for (n, _), item in zip(named, listed, strict=True)}
     drawn: dict[int, tuple[list[NDArray[np.float64]], list[str]]] = {n: ([], []) for n in names}
@@ -124,7 +125,7 @@ def _rois(dataset: Dataset) -> tuple[Roi, ...]:
         roi = int(number(item, "ReferencedROINumber"))
         if roi not in names:
             msg = f"contours of ROI {roi}, which StructureSetROISequence does not name"
-            raise DicomError(msg)
+            raise DicomError(msg, code="bad_format")
         try:
             _add_contours(item, *drawn[roi])
         except DicomError as error:
@@ -162,11 +163,11 @@ def _add_contours(item: Dataset, contours: list[NDArray[np.float64]], remarks: l
         data = numbers(contour, "ContourData")
         if data.size % 3:
             msg = f"ContourData with {data.size} numbers, which are not triples"
-            raise DicomError(msg)
+            raise DicomError(msg, code="bad_format")
         points = data.reshape(-1, 3)
         if (abs(points) > _FURTHEST_MM).any():
             msg = f"a contour point {abs(points).max():.3g} mm away from the origin"
-            raise DicomError(msg)
+            raise DicomError(msg, code="bad_geometry")
         if len(np.unique(points, axis=0)) < 3:
             left_out["of fewer than three points"] += 1
         elif (key := _shape(points)) in seen:

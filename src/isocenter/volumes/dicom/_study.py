@@ -151,7 +151,7 @@ class Study:
                 f"{self.name}: no structure set lies in the frame of reference of {found.name} "
                 f"({', '.join(sorted(found.frames)) or 'none'}): {'; '.join(str(one) for one in candidates)}"
             )
-            raise DicomError(msg)
+            raise DicomError(msg, code="bad_study")
         referred = found.references | (plan.references if plan else frozenset())
         preferred = [one for one in within if one.uid in referred] or within
         return Matched(found, self._one(preferred, None, "structure set in the dose's frame of reference"), plan)
@@ -169,10 +169,10 @@ class Study:
         listed = "; ".join(str(one) for one in candidates) or "none"
         if chosen:
             msg = f"{self.name} holds {len(chosen)} candidates for the {what}; choose one by name: {listed}"
-            raise AmbiguousStudyError(msg)
+            raise AmbiguousStudyError(msg, code="bad_study")
         wanted = what if which is None else f"{what} {which!r}"
         msg = f"{self.name} holds no {wanted}" + (f"; there is: {listed}" if listed != "none" else "")
         if self.damaged:
             more = f"; and {len(self.damaged) - 5} more" if len(self.damaged) > 5 else ""
             msg += f"; perhaps it is what could not be read: {'; '.join(self.damaged[:5])}{more}"
-        raise DicomError(msg)
+        raise DicomError(msg, code="bad_study")

@@ -47,6 +47,9 @@ def _found(request: HttpRequest, visit: Visit, phase: str, board: str) -> Snapsh
     if board not in board_names(visit, phase):
         raise Http404
     if not sees(visit, phase):
+        if visit.is_held(phase):
+            msg = f"The results of “{found.title}” are held back until all submissions are evaluated. Come back then."
+            raise PermissionDenied(msg)
         msg = f"Nobody sees results of “{found.title}” before {found.results:%-d %B %Y, %H:%M %Z}. Come back then."
         raise PermissionDenied(msg)
     if digest := request.GET.get("at", ""):

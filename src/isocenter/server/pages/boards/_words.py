@@ -25,6 +25,8 @@ class Outlook:
     state
         "shown": the board; "own": the row of the own team; "own-later": that, if the visitor had a team; "hidden":
         nothing; "later": the phase has not begun.
+    held
+        Whether the results would be out, and are held back until all submissions are evaluated.
     """
 
     phase: Phase
@@ -33,6 +35,7 @@ class Outlook:
     results: datetime
     public: bool
     out: bool
+    held: bool
     organiser: bool
 
 
@@ -54,8 +57,9 @@ def outlook(visit: Visit, phase: Phase) -> Outlook:
         opens=phase.opens,
         results=phase.results,
         public=phase.visibility == "public",
-        out=visit.now >= phase.results,
-        organiser=seen.unlisted and visit.now < phase.results and phase.visibility != "public",
+        out=visit.is_out(phase),
+        held=visit.is_held(phase.name),
+        organiser=seen.unlisted and not visit.is_out(phase) and phase.visibility != "public",
     )
 
 

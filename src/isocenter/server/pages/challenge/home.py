@@ -48,7 +48,7 @@ def challenge(request: HttpRequest, visit: Visit) -> HttpResponse:
         "edition": edition,
         "acronym": "" if (short := edition.summary.acronym or "") in edition.title else short,
         "task": task_of(edition),
-        "countdown": countdown(visit.phases, visit.now),
+        "countdown": countdown(visit.phases, visit.now, held=[one for one in visit.phases if visit.is_held(one.name)]),
         "timeline": timeline(visit.phases, visit.now),
         "steps": [] if visit.organises and visit.registration is None else steps(visit),
         "facts": list(_facts(visit, edition)),

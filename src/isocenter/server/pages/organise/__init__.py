@@ -66,6 +66,7 @@ urlpatterns = [
     path(f"{_HERE}requests/<uuid:key>/document/", teams.document, name="organise_document"),
     path(f"{_HERE}submissions/", submissions.submissions, name="organise_submissions"),
     path(f"{_HERE}submissions/again/", submissions.again, name="organise_again"),
+    path(f"{_HERE}submissions/faults/", submissions.evaluator_faults, name="organise_faults"),
     path(f"{_HERE}submissions/benchmark/", submissions.benchmark, name="organise_benchmark"),
     path(f"{_HERE}submissions/<uuid:pk>/", submissions.submission, name="organise_submission"),
     path(f"{_HERE}reading/", reading.reading, name="organise_reading"),

@@ -14,10 +14,12 @@ from isocenter.server.organising import readiness
 from isocenter.server.pages.organise.acting import page
 from isocenter.server.policy import Door, Visit, door
 from isocenter.server.reading import overview
+from isocenter.server.work import faults, holding
 from isocenter.server.work.given_tables import lacking
-from isocenter.server.work.reasons import REASONS
+from isocenter.server.work.reasons import reason_in
 
 _ALIVE = timedelta(minutes=2)
+_UNSCORED, _NOT_SCORED = Submission.State.INFRASTRUCTURE, "evaluator or machine failure"
 
 
 @door(Door.ORGANISER)
@@ -37,9 +39,11 @@ def desk(request: HttpRequest, visit: Visit) -> HttpResponse:
         benchmarks=lacking(challenge),
         people=dict(Counter(challenge.registrations.values_list("state", flat=True))),
         teams=challenge.teams.filter(kind=Team.Kind.TEAM).count(),
-        states=[label for _, label in Submission.State.choices],
+        states=[_NOT_SCORED if state == _UNSCORED else label for state, label in Submission.State.choices],
         phases=_by_phase(visit),
         failures=_failures(visit),
+        faults=faults.list_faults(challenge),
+        held=[(visit.phase(name), number) for name, number in holding.held_phases(challenge).items()],
         queue=_queue(visit),
         grants=Grant.objects.filter(team__challenge=challenge)
         .values("team__name", "phase")
@@ -76,18 +80,15 @@ def _failures(visit: Visit) -> list[dict[str, Any]]:
     """Why submissions came to nothing, the most frequent first, with the last run of each reason."""
     failed = (Submission.State.FAILED, Submission.State.INFRASTRUCTURE)
     rows = (
-        visit.submissions().filter(state__in=failed).values("reason").annotate(number=Count("pk")).order_by("-number")
+        visit.submissions().filter(state__in=failed).order_by().values("reason", "state").annotate(number=Count("pk"))
     )
-    found = []
-    for row in rows.order_by("-number", "reason"):
-        runs = Run.objects.filter(
-            challenge=visit.challenge, submission__reason=row["reason"], submission__state__in=failed
-        ).exclude(detail="")
-        last = runs.select_related("submission__team").order_by("-queued").first()
-        found.append(
-            {"reason": REASONS.get(row["reason"]), "code": row["reason"], "number": row["number"], "last": last}
-        )
-    return found
+    failures = []
+    for row in rows.order_by("-number", "reason", "state"):
+        code, state = row["reason"], row["state"]
+        runs = Run.objects.filter(challenge=visit.challenge, submission__reason=code, submission__state=state)
+        last = runs.exclude(detail="").select_related("submission__team").order_by("-queued").first()
+        failures.append({"reason": reason_in(code, state), "code": code, "number": row["number"], "last": last})
+    return failures
 
 
 def _queue(visit: Visit) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from isocenter.server.organising.refereeing import reasoned
 from isocenter.server.organising.versioning import Refused
 from isocenter.server.pages.organise.acting import act, back, page, whole_number
 from isocenter.server.policy import FORM, Door, Visit, door
+from isocenter.server.work import holding
 
 _OPTIONS = {
     Artefact.Kind.REPORT: {"pictures", "all_names"},
@@ -33,7 +34,8 @@ def publishing(request: HttpRequest, visit: Visit) -> HttpResponse:
 
     challenge = visit.challenge
     titles = {phase.name: phase.title for phase in visit.edition.phases}
-    told = dict(Decision.objects.filter(challenge=challenge, what=running.OUT).values_list("subject", "when"))
+    told = dict(Decision.objects.filter(challenge=challenge, what=holding.OUT).values_list("subject", "when"))
+    held = holding.held_phases(challenge)
     making = Run.objects.filter(
         challenge=challenge,
         kind__in=(Run.Kind.REPORT, Run.Kind.ARCHIVE),
@@ -44,7 +46,7 @@ def publishing(request: HttpRequest, visit: Visit) -> HttpResponse:
         visit,
         "publishing",
         "publishing",
-        phases=[_phase(visit, phase, told.get(phase.name)) for phase in visit.edition.phases],
+        phases=[_phase(visit, phase, told.get(phase.name), held) for phase in visit.edition.phases],
         links=CodeLink.objects.filter(team__challenge=challenge).select_related("team").order_by("phase", "team__name"),
         artefacts=[(one, titles.get(one.phase, one.phase), note_of(one)) for one in challenge.artefacts.all()],
         making=making,
@@ -53,7 +55,7 @@ def publishing(request: HttpRequest, visit: Visit) -> HttpResponse:
     )
 
 
-def _phase(visit: Visit, phase: Phase, told: Any) -> dict[str, Any]:
+def _phase(visit: Visit, phase: Phase, told: Any, held: dict[str, int]) -> dict[str, Any]:
     from isocenter.server.models import Submission
 
     soon = visit.now + timedelta(seconds=1)  # what was closed just now, closes at the next whole second
@@ -63,7 +65,8 @@ def _phase(visit: Visit, phase: Phase, told: Any) -> dict[str, Any]:
         "told": told,
         "open": phase.opens <= visit.now and soon < phase.closes,
         "closed": soon >= phase.closes,
-        "out": visit.now >= phase.results,
+        "out": visit.is_out(phase),
+        "held": held.get(phase.name, 0),
         "sent": sent.count(),
         "active": sent.filter(state__in=(Submission.State.QUEUED, Submission.State.RUNNING)).count(),
         "winnings": prizes.shown(visit, phase),
@@ -79,6 +82,10 @@ def _do(request: HttpRequest, visit: Visit) -> None:
             "results": (
                 lambda: running.results_now(visit, phase, reason, base=whole_number(request, "base")),
                 "The results are out, and everybody who takes part is told.",
+            ),
+            "without": (
+                lambda: running.publish_without(visit, phase, reason),
+                "The results come out without the submissions that wait, at their moment or at once.",
             ),
             "close": (
                 lambda: running.close_now(visit, phase, reason, base=whole_number(request, "base")),

@@ -17,8 +17,8 @@ from isocenter.server.pages.organise.acting import act, attempt, back, key_in, p
 from isocenter.server.policy import FORM, POST, Door, Visit, door
 from isocenter.server.submitting import intake
 from isocenter.server.submitting.measured import board_scores, code_for
-from isocenter.server.work import reevaluation
-from isocenter.server.work.reasons import REASONS
+from isocenter.server.work import faults, holding, reevaluation
+from isocenter.server.work.reasons import reason_of
 
 
 @door(Door.ORGANISER)
@@ -39,7 +39,6 @@ def submissions(request: HttpRequest, visit: Visit) -> HttpResponse:
         "submissions",
         "submissions",
         shown=paged(request, rows.order_by("-made", "pk")),
-        reasons=REASONS,
         states=Submission.State.choices,
         phase=phase,
         state=state,
@@ -67,7 +66,7 @@ def submission(request: HttpRequest, visit: Visit, pk: uuid.UUID) -> HttpRespons
         "submission",
         "submissions",
         one=one,
-        reason=REASONS.get(one.reason),
+        reason=reason_of(one),
         void_reasons=void_reasons_of(one),
         runs=one.runs.order_by("-queued", "-pk")[:20],
         evaluations=[(row, board_scores(row, sight, code)) for row in evaluations],
@@ -106,6 +105,42 @@ def _again(visit: Visit, phase: str, chosen: list[Submission] | None, reason: st
     if chosen is not None:
         rows = rows.filter(pk__in=[one.pk for one in chosen])
     return reevaluation.reevaluate(visit.user, visit.challenge, phase, list(rows), reasoned(reason))
+
+
+@door(Door.ORGANISER, FORM)
+def evaluator_faults(request: HttpRequest, visit: Visit) -> HttpResponse:
+    """What the evaluator failed on, with its tracebacks; and the button that evaluates all of it again."""
+    if request.method == "POST":
+        _again_after_faults(request, visit)
+        return back(visit, "organise_faults")
+    listed, held = faults.list_faults(visit.challenge), holding.held_phases(visit.challenge)
+    waiting: dict[str, set[uuid.UUID]] = {}
+    for fault in listed:
+        waiting.setdefault(fault.phase, set()).update(one.pk for one in fault.submissions)
+    phases = [
+        {
+            "phase": phase,
+            "waiting": len(waiting[phase.name]),
+            "held": held.get(phase.name, 0),
+            "faults": [fault for fault in listed if fault.phase == phase.name],
+        }
+        for phase in visit.edition.phases
+        if phase.name in waiting
+    ]
+    return page(request, visit, "faults", "submissions", phases=phases)
+
+
+def _again_after_faults(request: HttpRequest, visit: Visit) -> None:
+    phase, reason = visit.phase(request.POST.get("phase", "")), request.POST.get("reason", "")
+    broken = [one for fault in faults.list_faults(visit.challenge) for one in fault.submissions]
+    chosen = [one for one in broken if one.phase == phase.name]
+    with attempt(request):
+        runs = _again(visit, phase.name, chosen, reason)
+        if runs:
+            number = f"{len(runs)} submission{'s'[: len(runs) != 1]}"
+            messages.success(request, f"{number} to {phase.title} {'is' if len(runs) == 1 else 'are'} evaluated again.")
+        else:
+            messages.info(request, "There is nothing to evaluate again, or it is being done already.")
 
 
 @door(Door.ORGANISER, POST)

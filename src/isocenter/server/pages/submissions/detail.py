@@ -24,6 +24,7 @@ from isocenter.server.submitting.measured import Measured
 from isocenter.server.telling.known import history
 from isocenter.server.templatetags.submissions import signed
 from isocenter.server.work.making import REPLICATES, SEED
+from isocenter.server.work.reasons import from_row
 
 if TYPE_CHECKING:
     from isocenter.metrics import Metric
@@ -62,7 +63,7 @@ def submission(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
         "visit": visit,
         "row": row,
         "one": one,
-        "problems": one.problems,
+        "problems": [from_row(row) for row in one.problems],
         "declarations": _declarations(visit, one),
         "rules": next((found for found in history(visit) if found.version.number <= one.version.number), None),
         "evaluation": evaluations[0] if evaluations else None,
@@ -233,10 +234,10 @@ def _cells() -> list[Any]:
 @door(Door.PERSON)
 def problems(_: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
     """What was found, as lines of text."""
-    from isocenter.submissions import Problem, report
+    from isocenter.problems import report
 
     one = get_object_or_404(visit.submissions(), pk=key)
-    found = [Problem(row["severity"], row["message"], row["case"], row["file"]) for row in one.problems]
+    found = [from_row(row) for row in one.problems]
     text = report(found) if found else "Nothing was found."
     name = f"{visit.challenge.slug}-{one.phase}-{one.number}-problems.txt"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
