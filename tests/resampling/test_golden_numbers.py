@@ -1,0 +1,40 @@
+"""A seed gives the same numbers as before there was one engine: golden files made with the code of then."""
+
+from __future__ import annotations
+
+import json
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "resampling"
+EXPECTED: dict[str, Any] = json.loads((GOLDEN / "expected.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def calculations() -> dict[str, Any]:
+    return runpy.run_path(str(GOLDEN / "calculations.py"))["CALCULATIONS"]
+
+
+def test_every_calculation_has_golden_numbers(calculations: dict[str, Any]) -> None:
+    assert list(calculations) == list(EXPECTED)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_every_number_is_the_same_to_the_bit(name: str, calculations: dict[str, Any]) -> None:
+    found = json.loads(json.dumps(calculations[name](), allow_nan=False))
+    assert list(leaves(found)) == list(leaves(EXPECTED[name]))
+
+
+def leaves(record: Any, path: str = "") -> Any:
+    """Every number and word with where it stands, so that a difference names its place."""
+    if isinstance(record, dict):
+        for name, value in record.items():
+            yield from leaves(value, f"{path} / {name}")
+    elif isinstance(record, list):
+        for number, value in enumerate(record):
+            yield from leaves(value, f"{path}[{number}]")
+    else:
+        yield path, record
