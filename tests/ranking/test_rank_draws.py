@@ -19,12 +19,11 @@ from isocenter.ranking._draws import CaseDraws, case_draws
 from isocenter.ranking._rank_draws import RankDraws, ranks_of
 from isocenter.ranking._score_draws import (
     mean_draws,
-    mean_rank_draws,
     quantile_draws,
     ratio_draws,
     trimmed_mean_draws,
 )
-from isocenter.ranking._score_intervals import bca_interval, percentile_interval
+from isocenter.resampling.intervals import bca_interval, percentile_interval
 
 Array = np.ndarray[Any, Any]
 RNG = np.random.default_rng
@@ -42,6 +41,12 @@ def copied(draws: CaseDraws, statistic: Callable[[Array], float], rows: Array) -
     """The statistic of every row in every draw, the slow way: of cases that are really repeated."""
     picks = [np.repeat(np.arange(draws.cases), count) for count in draws.counts]
     return np.array([[statistic(row[pick]) for pick in picks] for row in rows])
+
+
+def ranked(full: Any, scores: Array, **how: Any) -> RankDraws:
+    """The scores on all cases, one per submission, and those of every draw, ranked."""
+    on_all = np.asarray(full, dtype=np.float64).reshape(-1, 1)
+    return RankDraws(ranks_of(scores, **how), ranks_of(on_all, **how)[:, 0])
 
 
 class TestCaseDraws:
@@ -213,9 +218,9 @@ class TestScoreDraws:
     def test_mean_ranks_rank_each_case_once_and_count_copies(self) -> None:
         x = [[0.9, 0.5, 0.7], [0.8, 0.5, 0.9]]
         draws = CaseDraws.of_weights([[1, 1, 1], [2, 1, 0], [0, 0, 3]])
-        found = mean_rank_draws(x, draws, better="higher", ties="average")
+        found = mean_draws(ranks_of(x, better="higher", ties="average"), draws)
         assert found.tolist() == [[1.5, 3.5 / 3, 2.0], [1.5, 5.5 / 3, 1.0]]
-        weighted = mean_rank_draws(x, draws, better="higher", ties="min", weight=[1, 2, 0.5])
+        weighted = mean_draws(ranks_of(x, better="higher", ties="min"), draws, weight=[1, 2, 0.5])
         assert weighted[:, 0] == pytest.approx([(1 + 2 + 1) / 3.5, (2 + 2 + 0.5) / 3.5], rel=1e-12)
 
     @settings(deadline=None)
@@ -261,7 +266,6 @@ class TestScoreDraws:
             lambda: mean_draws(x, draws),
             lambda: quantile_draws(x, draws),
             lambda: trimmed_mean_draws(x, draws, proportion=0.1),
-            lambda: mean_rank_draws(x, draws, better="lower", ties="min"),
             lambda: ratio_draws(np.ones((3, 4)), x, draws),
             lambda: ranks_of(x, better="lower", ties="min"),
             lambda: percentile_interval(x),
@@ -342,7 +346,7 @@ class TestSummary:
     @pytest.mark.parametrize("ties", ["min", "average", "dense"])
     def test_places_do_not_depend_on_what_ties_get(self, ties: Any) -> None:
         scores = RNG(0).integers(0, 4, (6, 500)).astype(float)
-        found = RankDraws.of_scores(scores[:, 0], scores, better="lower", ties=ties)
+        found = ranked(scores[:, 0], scores, better="lower", ties=ties)
         better = (scores[:, np.newaxis] > scores).sum(axis=1)
         assert found.frequency == pytest.approx(np.array([(better == k).mean(axis=1) for k in range(6)]).T)
         assert (found.full == found.ranks[:, 0]).all()
@@ -351,7 +355,7 @@ class TestSummary:
     @pytest.mark.parametrize("replicates", [1, 2, 7, 400, 401])
     def test_quantiles_are_those_of_numpy(self, ties: Any, replicates: int) -> None:
         scores = RNG(replicates).integers(0, 6, (7, replicates)).astype(float)
-        found = RankDraws.of_scores(scores[:, 0], scores, better="higher", ties=ties)
+        found = ranked(scores[:, 0], scores, better="higher", ties=ties)
         assert found.median == pytest.approx(np.median(found.ranks, axis=1), abs=1e-12)
         for level in (0.5, 0.8, 0.95):
             low, high = np.quantile(found.ranks, [(1 - level) / 2, (1 + level) / 2], axis=1).round(9)
@@ -369,7 +373,7 @@ class TestSummary:
     def test_a_board_in_draws(self) -> None:
         x, draws = board(cases=80), case_draws(80, replicates=4000, seed=0)
         full = mean_draws(x, CaseDraws.all_cases(80))[:, 0]
-        found = RankDraws.of_scores(full, mean_draws(x, draws), better="higher", ties="min")
+        found = ranked(full, mean_draws(x, draws), better="higher", ties="min")
         assert found.full.tolist() == [5, 4, 3, 2, 1]
         assert found.p_first[4] > 0.9
         assert found.p_first[0] < 0.1
@@ -377,7 +381,7 @@ class TestSummary:
         assert 0.8 < found.agreement.mean <= 1
 
     def test_one_submission_is_first_whatever_is_drawn(self) -> None:
-        found = RankDraws.of_scores([0.7], mean_draws(board(1), case_draws(23, replicates=50, seed=0)), **HIGHER)
+        found = ranked([0.7], mean_draws(board(1), case_draws(23, replicates=50, seed=0)), **HIGHER)
         assert (found.frequency.tolist(), found.median.tolist()) == ([[1.0]], [1.0])
         assert [side.tolist() for side in found.interval()] == [[1], [1]]
         assert found.p_better.tolist() == [[0.5]]
@@ -385,13 +389,13 @@ class TestSummary:
 
     def test_one_case_gives_one_ranking(self) -> None:
         x = np.array([[0.3], [0.9], [0.5]])
-        found = RankDraws.of_scores(x[:, 0], mean_draws(x, case_draws(1, replicates=30, seed=0)), **HIGHER)
+        found = ranked(x[:, 0], mean_draws(x, case_draws(1, replicates=30, seed=0)), **HIGHER)
         assert found.frequency.tolist() == [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
         assert (found.agreement.tau == 1).all()
 
     def test_a_constant_metric_ties_everybody(self) -> None:
         x = np.full((4, 20), 0.1)
-        found = RankDraws.of_scores(x[:, 0], mean_draws(x, case_draws(20, replicates=30, seed=0)), **HIGHER)
+        found = ranked(x[:, 0], mean_draws(x, case_draws(20, replicates=30, seed=0)), **HIGHER)
         assert found.p_first.tolist() == [1, 1, 1, 1]
         assert (found.p_better == 0.5).all()
         assert found.agreement.undefined == 30

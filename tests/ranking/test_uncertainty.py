@@ -103,7 +103,7 @@ def test_the_same_seed_gives_the_same_and_more_draws_begin_with_fewer() -> None:
 
 def test_draws_in_parts_are_the_draws_in_one(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = bootstrap_ranks(table(teams()), ZERO, replicates=1500)
-    monkeypatch.setattr("isocenter.ranking._bootstrap_ranks._MOST_COUNTS", 40 * 256)
+    monkeypatch.setattr("isocenter.resampling.counts._MOST_COUNTS", 40 * 256)
     seen: list[tuple[int, int]] = []
     parts = bootstrap_ranks(table(teams()), ZERO, replicates=1500, progress=lambda *at: seen.append(at))
     assert (parts.drawn.scores == whole.drawn.scores).all()

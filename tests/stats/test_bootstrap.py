@@ -10,8 +10,7 @@ import pytest
 from isocenter.metrics._average_precision import average_precision
 from isocenter.metrics._roc import auroc
 from isocenter.stats import _bootstrap
-from isocenter.stats._bootstrap import LesionRows, bootstrap_ci
-from isocenter.stats._bootstrap_result import Bootstrap
+from isocenter.stats._bootstrap import Bootstrap, LesionRows, bootstrap_ci
 from isocenter.stats._delong import delong
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "detection"
@@ -106,10 +105,10 @@ def test_both_ways_to_draw_agree_with_each_other_and_with_delong() -> None:
 
 def test_every_case_is_drawn_equally_often(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = []
-    whole = _bootstrap._draw
-    monkeypatch.setattr(_bootstrap, "_draw", lambda *args: drawn.append(whole(*args)) or drawn[-1])
+    real = _bootstrap.draw_counts
+    monkeypatch.setattr(_bootstrap, "draw_counts", lambda *args: drawn.append(real(*args)) or drawn[-1])
     bootstrap_ci([0, 1, 0, 1, 1], [1, 2, 3, 4, 5], replicates=4000)
-    counts = np.bincount(np.concatenate([part.ravel() for part in drawn]), minlength=5)
+    counts = np.concatenate(drawn).sum(axis=0)
     expected = counts.sum() / 5
     assert counts.size == 5
     assert ((counts - expected) ** 2 / expected).sum() < 18.5  # chi-squared, 4 degrees of freedom, p = 0.001
@@ -120,12 +119,14 @@ def test_strata_keep_their_sizes(monkeypatch: pytest.MonkeyPatch, cohort: dict[s
 
     seen = []
     real = _bootstrap_kernels.replicate
-    monkeypatch.setattr(_bootstrap_kernels, "replicate", lambda draws, *rest: seen.append(draws) or real(draws, *rest))
+    monkeypatch.setattr(
+        _bootstrap_kernels, "replicate", lambda counts, *rest: seen.append(counts) or real(counts, *rest)
+    )
     strata = np.array(["a", "b", "c"])[np.arange(120) % 3]
     bootstrap_ci(**cohort, strata=strata, replicates=50)
-    (draws,) = seen
-    assert all(sorted(strata[row]) == sorted(strata) for row in draws)
-    assert len({tuple(row) for row in draws}) == 50
+    (by_case,) = seen
+    assert all(sorted(np.repeat(strata, counts)) == sorted(strata) for counts in by_case.T)
+    assert len({tuple(counts) for counts in by_case.T}) == 50
 
 
 def test_draws_of_one_class_are_drawn_again_and_counted() -> None:

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from isocenter.resampling.permutations import Tail
 from isocenter.stats import _permutation
 from isocenter.stats._permutation import permutation_test
-from isocenter.stats._relabellings import Side
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "detection" / "expected_statistics.json"
 EXACT = json.loads(GOLDEN.read_text())["permutation_exact"]
-SIDES = get_args(Side)
+SIDES = get_args(Tail)
 STATISTICS = ("rank", "difference")
 SMALL = st.lists(st.integers(-4, 4), min_size=1, max_size=5)
 
@@ -134,7 +134,7 @@ def test_drawn_relabellings_count_the_one_found_and_depend_on_the_seed_only() ->
 
 
 def test_if_sums_cannot_be_counted_nothing_is_claimed_to_be_exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_permutation, "can_be_counted", lambda *_: False)
+    monkeypatch.setattr(_permutation, "can_count_relabellings", lambda *_: False)
     a, b = list(range(20)), list(range(3, 23))
     assert permutation_test(a, b, replicates=100).method == "drawn"
     assert permutation_test(a[:5], b[:5]).method == "exact"
@@ -161,7 +161,7 @@ def test_numbers_too_large_for_a_lattice_are_compared_nevertheless() -> None:
 
 
 @pytest.mark.parametrize("shift", [0.0, 1e3, -1e6, 1e8])
-@pytest.mark.parametrize("side", get_args(Side))
+@pytest.mark.parametrize("side", get_args(Tail))
 def test_differences_do_not_depend_on_where_the_values_begin(shift: float, side: Any) -> None:
     values = np.random.default_rng(3).normal(size=12) / 1024
     expected = permutation_test(values[:6], values[6:], statistic="difference", alternative=side).p_value

@@ -9,7 +9,6 @@ from isocenter.ranking._case_by_case import RankThenMean
 from isocenter.ranking._describe import RULE_KINDS, DescriptionError, describe, describe_missing, missing_of, rule_of
 from isocenter.ranking._detection import DetectThenRank
 from isocenter.ranking._drawn import Drawable, Drawn
-from isocenter.ranking._draws import CaseDraws, case_draws
 from isocenter.ranking._entry import Participation, Role, counting, within_quota
 from isocenter.ranking._ladder import Ladder, LadderScores, Shown, ladder_scores, rounded
 from isocenter.ranking._missing import (
@@ -39,6 +38,8 @@ from isocenter.ranking._ties import Ties, rank_values
 from isocenter.ranking._uncertainty import RankUncertainty
 from isocenter.ranking._uncertainty import with_uncertainty as mark_uncertainty
 from isocenter.ranking._weighted import Limit, WeightedRanks
+from isocenter.resampling.counts import Resamples as CaseDraws
+from isocenter.resampling.counts import resample_cases as case_draws
 
 __all__ = [
     "RULE_KINDS",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isocenter.ranking._matrices import Floats, finite_matrix, finite_vector
+from isocenter.resampling.matrices import Floats, finite_matrix, finite_vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ def kendall_draws(full: ArrayLike, ranks: ArrayLike) -> Agreement:
     >>> kendall_draws([1, 2, 3], [[1, 1, 1], [2, 3, 1], [3, 2, 1]]).tau.round(3).tolist()
     [1.0, 0.333, nan]
     """
-    from isocenter.ranking._pair_kernels import concordance
+    from isocenter.ranking._rank_kernels import concordance
 
     found = finite_matrix(ranks, "ranks")
     one = finite_vector(full, len(found), "ranks on all cases")
@@ -81,7 +81,7 @@ def p_better(ranks: ArrayLike) -> Floats:
     >>> p_better([[1, 1, 2, 1], [2, 1, 1, 2]]).tolist()
     [[0.5, 0.625], [0.375, 0.5]]
     """
-    from isocenter.ranking._pair_kernels import share_better
+    from isocenter.ranking._rank_kernels import share_better
 
     found = finite_matrix(ranks, "ranks")
     if found.shape[1] == 0:

@@ -1,8 +1,8 @@
-"""The draws behind a board: cases with replacement, again and again, ranked each time."""
+"""The bootstrap resamples behind a board: each of them is ranked."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 import polars as pl
@@ -11,16 +11,13 @@ from numpy.typing import ArrayLike
 from isocenter.metrics import catalogue
 from isocenter.ranking._cells import cohort_of
 from isocenter.ranking._drawn import Drawable, Drawn, Rejecting, together
-from isocenter.ranking._draws import CaseDraws, block_size, case_draws
 from isocenter.ranking._entry import Role
-from isocenter.ranking._matrices import Floats
 from isocenter.ranking._missing import Disqualify
 from isocenter.ranking._rank_sets import rank_sets_of_cases
 from isocenter.ranking._rules import MeanThenRank, Rule
 from isocenter.ranking._uncertainty import RankUncertainty, ranks_on_all
-
-# Counts of cases held at once; a million draws of a thousand cases come in a few dozen parts.
-_MOST_COUNTS = 30_000_000
+from isocenter.resampling.counts import Resamples, resample_in_parts
+from isocenter.resampling.matrices import Floats
 
 
 def bootstrap_ranks(
@@ -37,9 +34,9 @@ def bootstrap_ranks(
     roles: Mapping[str, Role] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> RankUncertainty:
-    """Draw the cases with replacement, again and again, and rank each time.
+    """Rank the submissions in every bootstrap resample of the cases.
 
-    One matrix of draws serves all submissions, so that what is compared is always compared on the same cases. The unit
+    One matrix of counts serves all submissions, so that what is compared is always compared on the same cases. The unit
     is the case, the patient: its parts, beams, lesions and criteria are drawn together.
 
     Parameters
@@ -70,9 +67,12 @@ def bootstrap_ranks(
     parts: list[Drawn] = []
     kept, redrawn = None, 0
     labels = None if strata is None else _labels(strata, cases)
-    given = _given(weights, indices, len(cases))
+    reject = rule.rejects(scores) if isinstance(rule, Rejecting) else None
+    replayed = _replayed(weights, indices, len(cases))
     for draws in (
-        [given] if given else _parts(rule, scores, len(cases), replicates=replicates, seed=seed, labels=labels)
+        [replayed]
+        if replayed
+        else resample_in_parts(len(cases), replicates=replicates, seed=seed, strata=labels, reject=reject)
     ):
         parts.append(rule.draw(scores, draws, roles=roles))
         kept, redrawn = draws, redrawn + draws.redrawn
@@ -80,17 +80,17 @@ def bootstrap_ranks(
             msg = "there is nobody to rank"
             raise ValueError(msg)
         if progress is not None:
-            progress(sum(part.scores.shape[1] for part in parts), given.replicates if given else replicates)
+            progress(sum(part.scores.shape[1] for part in parts), replayed.replicates if replayed else replicates)
     drawn = together(parts)
     return RankUncertainty(
         drawn=drawn,
         draws=kept if len(parts) == 1 else None,
         full_ranks=_full_ranks(drawn, rule, scores, len(cases), roles),
         level=level,
-        seed=None if given else seed,
+        seed=None if replayed else seed,
         cases=len(cases),
         redrawn=redrawn,
-        jackknife=rule.draw(scores, CaseDraws.leave_one_out(len(cases)), roles=roles).scores
+        jackknife=rule.draw(scores, Resamples.leave_one_out(len(cases)), roles=roles).scores
         if interval == "bca"
         else None,
     )
@@ -141,17 +141,17 @@ def rank_sets(
     return bootstrap_ranks(scores, rule, replicates=replicates, seed=seed, level=level, roles=roles).rank_sets
 
 
-def _given(weights: ArrayLike | None, indices: ArrayLike | None, cases: int) -> CaseDraws | None:
+def _replayed(weights: ArrayLike | None, indices: ArrayLike | None, cases: int) -> Resamples | None:
     if weights is not None and indices is not None:
         msg = "draws are given as weights or as indices, not as both"
         raise ValueError(msg)
     if weights is None and indices is None:
         return None
-    given = CaseDraws.of_indices(indices, cases=cases) if weights is None else CaseDraws.of_weights(weights)  # type: ignore[arg-type]
-    if given.cases != cases:
-        msg = f"the draws are of {given.cases} cases, the table has {cases}"
+    resamples = Resamples.of_indices(indices, cases=cases) if weights is None else Resamples.of_weights(weights)  # type: ignore[arg-type]
+    if resamples.cases != cases:
+        msg = f"the draws are of {resamples.cases} cases, the table has {cases}"
         raise ValueError(msg)
-    return given
+    return resamples
 
 
 def _labels(strata: Mapping[str, object], cases: Sequence[str]) -> list[str]:
@@ -161,23 +161,10 @@ def _labels(strata: Mapping[str, object], cases: Sequence[str]) -> list[str]:
     return [str(strata[case]) for case in cases]
 
 
-def _parts(
-    rule: Rule, scores: pl.DataFrame, cases: int, *, replicates: int, seed: int, labels: list[str] | None
-) -> Iterator[CaseDraws]:
-    """The draws, in as many parts as keep each of them small; they do not depend on how many these are."""
-    reject = rule.rejects(scores) if isinstance(rule, Rejecting) else None
-    block = block_size(cases)
-    most = max(1, _MOST_COUNTS // (cases * block)) * block
-    for skip in range(0, replicates, most):
-        yield case_draws(
-            cases, replicates=min(most, replicates - skip), seed=seed, strata=labels, reject=reject, skip=skip
-        )
-
-
 def _full_ranks(
     drawn: Drawn, rule: Drawable, scores: pl.DataFrame, cases: int, roles: Mapping[str, Role] | None
 ) -> Floats:
     """The ranks on all cases: a draw in which each of them is once."""
     if drawn.keys is not None:
-        return rule.draw(scores, CaseDraws.all_cases(cases), roles=roles).ranks()[:, 0]
+        return rule.draw(scores, Resamples.all_cases(cases), roles=roles).ranks()[:, 0]
     return ranks_on_all(drawn)

@@ -13,7 +13,6 @@ import polars as pl
 from isocenter.metrics import catalogue
 from isocenter.ranking._board import BoardRow, Note
 from isocenter.ranking._entry import Role
-from isocenter.ranking._matrices import Floats
 from isocenter.ranking._missing import (
     Disqualify,
     FixedValue,
@@ -24,6 +23,7 @@ from isocenter.ranking._missing import (
     WorstObserved,
     WorstPossible,
 )
+from isocenter.resampling.matrices import Floats
 
 Cell = tuple[str, str]
 """Case and part: what one number is about."""

@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from isocenter.ranking._draws import CaseDraws, Reject
 from isocenter.ranking._entry import Role
-from isocenter.ranking._matrices import Floats
 from isocenter.ranking._rank_draws import ranks_of
 from isocenter.ranking._ties import Ties
+from isocenter.resampling.counts import Reject, Resamples
+from isocenter.resampling.matrices import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ def _keys(part: Drawn) -> Floats:
 class Drawable(Protocol):
     """A rule whose uncertainty is known."""
 
-    def draw(self, scores: pl.DataFrame, draws: CaseDraws, *, roles: Mapping[str, Role] | None = None) -> Drawn:
+    def draw(self, scores: pl.DataFrame, draws: Resamples, *, roles: Mapping[str, Role] | None = None) -> Drawn:
         """Scores in every draw; the cases of the draws are those of the table in alphabetical order."""
         ...
 

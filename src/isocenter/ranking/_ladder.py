@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isocenter.ranking._matrices import Floats, finite_matrix, finite_vector
+from isocenter.resampling.matrices import Floats, finite_matrix, finite_vector
 
 # What differs by less than this part of the scores is rounding, and no gain.
 _SAME = 1e-9

@@ -10,11 +10,12 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isocenter.ranking._draws import CaseDraws
-from isocenter.ranking._matrices import Floats, case_weights, finite_matrix
 from isocenter.ranking._rank_draws import ranks_of
 from isocenter.ranking._rank_sets import rank_sets_of_cases
-from isocenter.ranking._score_draws import mean_draws
+from isocenter.resampling.blocks import seed_generator
+from isocenter.resampling.counts import Resamples, draw_multinomial
+from isocenter.resampling.estimates import resample_means
+from isocenter.resampling.matrices import Floats, case_weights, finite_matrix
 
 Better = Literal["higher", "lower"]
 Moved = Callable[[int, int], None]
@@ -149,7 +150,7 @@ def plan_cases(
     level
         Of the joint rank sets; see `rank_sets`.
     weight
-        A weight per case, as in `mean_draws`; a case of weight 0 is not there.
+        A weight per case, as in `resample_means`; a case of weight 0 is not there.
     progress
         Called with the trials done, of all.
 
@@ -188,7 +189,7 @@ def plan_cases(
         raise ValueError(msg)
     planned = _checked_sizes(sizes)
     truth = _Pilot.of(pilot, weight, better)
-    roots = truth.roots(np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,))))
+    roots = truth.roots(seed_generator(seed, 0))
     rows = []
     for number, n in enumerate(planned):
 
@@ -196,7 +197,7 @@ def plan_cases(
             if progress is not None:
                 progress(before + done, len(planned) * trials)
 
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(n,)))
+        rng = seed_generator(seed, n)
         normal = float(np.searchsorted(roots, math.sqrt(n)) / roots.size)
         rows.append(truth.row(n, trials, rng, normal=normal, level=level, moved=moved))
     best = tuple(np.flatnonzero(truth.places == 1).tolist())
@@ -219,7 +220,7 @@ class _Pilot:
         if x.shape[0] < 1 or x.shape[1] < 2:
             msg = f"a pilot has at least 1 submission and 2 cases; found {x.shape[0]} and {x.shape[1]}"
             raise ValueError(msg)
-        means = mean_draws(x, CaseDraws.all_cases(x.shape[1]), weight=w)
+        means = resample_means(x, Resamples.all_cases(x.shape[1]), weight=w)
         return cls(x, w, better, ranks_of(means, better=better, ties="min")[:, 0])
 
     def roots(self, rng: np.random.Generator) -> Floats:
@@ -247,8 +248,8 @@ class _Pilot:
         moved: Callable[[int], None],
     ) -> PlanRow:
         cases = self.values.shape[1]
-        counts = rng.multinomial(n, np.full(cases, 1 / cases), size=trials)
-        means = mean_draws(self.values, CaseDraws.of_weights(counts), weight=self.weight)
+        counts = draw_multinomial(rng, cases, trials, size=n)
+        means = resample_means(self.values, Resamples.of_weights(counts), weight=self.weight)
         drawn = ranks_of(means, better=self.better, ties="min")
         sets = np.empty((trials, 2))
         for trial, count in enumerate(counts):

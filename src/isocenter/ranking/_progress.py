@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from isocenter.ranking._matrices import Floats
+from isocenter.resampling.matrices import Floats
 
 Better = Literal["higher", "lower"]
 Moment = float | datetime

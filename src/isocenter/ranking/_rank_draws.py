@@ -1,17 +1,17 @@
-"""Ranks of submissions in every draw of cases, and what they say about the ranking."""
+"""Ranks of submissions in every bootstrap resample, and what they say about the ranking."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isocenter.ranking._agreement import Agreement, kendall_draws, p_better
-from isocenter.ranking._matrices import Floats, finite_matrix, finite_vector
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties
+from isocenter.resampling.matrices import Floats, finite_matrix, finite_vector
 
 
 def ranks_of(scores: ArrayLike, *, better: Literal["higher", "lower"], ties: Ties, tolerance: float = 1e-9) -> Floats:
@@ -64,21 +64,6 @@ class RankDraws:
             msg = f"ranks are of at least 1 submission in at least 1 draw, not {self.ranks.shape}"
             raise ValueError(msg)
         object.__setattr__(self, "full", finite_vector(self.full, len(self.ranks), "ranks on all cases"))
-
-    @classmethod
-    def of_scores(
-        cls,
-        full: ArrayLike,
-        scores: ArrayLike,
-        *,
-        better: Literal["higher", "lower"],
-        ties: Ties,
-        tolerance: float = 1e-9,
-    ) -> Self:
-        """Rank the scores on all cases, one per submission, and those of every draw, submissions × draws."""
-        on_all = np.asarray(full, dtype=np.float64).reshape(-1, 1)
-        ranks = [ranks_of(found, better=better, ties=ties, tolerance=tolerance) for found in (on_all, scores)]
-        return cls(ranks[1], ranks[0][:, 0])
 
     @cached_property
     def frequency(self) -> Floats:
@@ -141,7 +126,7 @@ class RankDraws:
 
 
 def _tally(ranks: Floats) -> NDArray[np.int64]:
-    from isocenter.ranking._pair_kernels import tally_halves
+    from isocenter.ranking._rank_kernels import tally_halves
 
     found = np.zeros((len(ranks), 2 * len(ranks) + 1), np.int64)
     wrong = tally_halves(ranks, found)

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isocenter.ranking._matrices import Floats, case_weights, finite_matrix, finite_vector
+from isocenter.resampling.matrices import Floats, case_weights, finite_matrix, finite_vector
 
 Flags = NDArray[np.bool_]
 Ranks = NDArray[np.int64]
@@ -225,7 +225,7 @@ def _residues(values: Floats, means: Floats) -> Floats:
 
 def _decided(lead: Floats, precision: Floats, active: Flags, z: Floats, level: float) -> Flags:
     """The pairs among the active ones that are decided, step by step."""
-    from isocenter.ranking._pair_kernels import largest_lead
+    from isocenter.ranking._rank_kernels import largest_lead
 
     decided, most = np.zeros_like(active), np.empty(z.shape[1])
     while (active & ~decided).any():

@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from isocenter.ranking._drawn import Drawn
-from isocenter.ranking._matrices import Floats
 from isocenter.ranking._rank_sets import RankSets, rank_sets_of_cases, rank_sets_of_draws
+from isocenter.resampling.matrices import Floats
 
 
 def no_sets(full: Floats, better: Literal["higher", "lower"], *, level: float, reason: str) -> RankSets:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from isocenter.ranking._agreement import kendall_draws
-from isocenter.ranking._matrices import Floats, finite_vector
 from isocenter.ranking._ties import Ties, rank_values
+from isocenter.resampling.matrices import Floats, finite_vector
 
 Better = Literal["higher", "lower"]
 

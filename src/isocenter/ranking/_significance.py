@@ -16,10 +16,10 @@ from isocenter.ranking._case_by_case import RankThenMean
 from isocenter.ranking._cells import Cell, Cohort, Entry, Over, Undefined, read_cells
 from isocenter.ranking._detection import DetectThenRank
 from isocenter.ranking._entry import Role
-from isocenter.ranking._matrices import Floats
 from isocenter.ranking._missing import Missing
 from isocenter.ranking._rules import MeanThenRank, Rule
 from isocenter.ranking._tested import Adjustment, TestThenRank
+from isocenter.resampling.matrices import Floats
 from isocenter.stats import Comparisons, compare, paired_t
 
 Family = Literal["winner-vs-rest", "all-ordered", "all-unordered"]

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 
 from isocenter.ranking._board import Board, BoardRow, Component
 from isocenter.ranking._drawn import Drawn
-from isocenter.ranking._draws import CaseDraws
-from isocenter.ranking._matrices import Floats
 from isocenter.ranking._rank_draws import RankDraws, ranks_of
 from isocenter.ranking._rank_sets import RankSets, rank_sets_of_cases, rank_sets_of_draws
 from isocenter.ranking._rough_sets import no_sets, sets_of_weighted_ranks
-from isocenter.ranking._score_draws import mean_draws
-from isocenter.ranking._score_intervals import ScoreIntervals, bca_interval, percentile_interval
+from isocenter.resampling.counts import Resamples
+from isocenter.resampling.estimates import resample_means
+from isocenter.resampling.intervals import Intervals, bca_interval, percentile_interval
+from isocenter.resampling.matrices import Floats
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
@@ -46,7 +46,7 @@ class RankUncertainty:
     """
 
     drawn: Drawn
-    draws: CaseDraws | None
+    draws: Resamples | None
     full_ranks: Floats
     level: float
     seed: int | None
@@ -65,7 +65,7 @@ class RankUncertainty:
         return RankDraws(self.drawn.ranks(), self.full_ranks)
 
     @cached_property
-    def intervals(self) -> ScoreIntervals:
+    def intervals(self) -> Intervals:
         """Of the scores of `drawn.submissions`."""
         if self.jackknife is None:
             return percentile_interval(self.drawn.scores, level=self.level)
@@ -107,8 +107,8 @@ class RankUncertainty:
             drawn,
             submissions=(*drawn.submissions, submission),
             competing=np.append(drawn.competing, np.True_),
-            full=np.append(drawn.full, mean_draws(row, CaseDraws.all_cases(self.cases), weight=drawn.weight)[:, 0]),
-            scores=np.concatenate([drawn.scores, mean_draws(row, self.draws, weight=drawn.weight)]),
+            full=np.append(drawn.full, resample_means(row, Resamples.all_cases(self.cases), weight=drawn.weight)[:, 0]),
+            scores=np.concatenate([drawn.scores, resample_means(row, self.draws, weight=drawn.weight)]),
             values=np.concatenate([drawn.values, row]),
         )
         return replace(self, drawn=with_it, full_ranks=ranks_on_all(with_it), jackknife=None)

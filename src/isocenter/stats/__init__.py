@@ -7,8 +7,7 @@ standard deviation how much single values differ.
 from isocenter.stats._adjust import adjust
 from isocenter.stats._against_panel import ai_against_panel
 from isocenter.stats._against_panel_result import AgainstPanel, AtPoint
-from isocenter.stats._bootstrap import LesionRows, bootstrap_ci
-from isocenter.stats._bootstrap_result import Bootstrap, Interval
+from isocenter.stats._bootstrap import Bootstrap, Interval, LesionRows, bootstrap_ci
 from isocenter.stats._clustered import ClusteredSignedRank, clustered_signed_rank
 from isocenter.stats._compare import compare
 from isocenter.stats._comparisons import Comparison, Comparisons
@@ -23,8 +22,7 @@ from isocenter.stats._detection_summary import (
 from isocenter.stats._hillis import HillisPower, ObuchowskiRockette, hillis_cases, hillis_power
 from isocenter.stats._instances import InstanceComparison, compare_instances
 from isocenter.stats._lesion_points import read_lesions
-from isocenter.stats._matched import matched_bootstrap, matched_lesion_bootstrap
-from isocenter.stats._matched_result import MatchedBootstrap
+from isocenter.stats._matched import MatchedBootstrap, matched_bootstrap, matched_lesion_bootstrap
 from isocenter.stats._matching import MatchedPoint, match_operating_point
 from isocenter.stats._non_inferiority import NonInferiority, non_inferiority
 from isocenter.stats._observers import SYMMETRIC, BetweenObservers, between_observers, observers_as_benchmark

@@ -1,29 +1,89 @@
-"""Confidence intervals of AUROC, average precision and their mean, by drawing cases with replacement.
+"""Confidence intervals of AUROC, average precision and their mean, from bootstrap resamples of the cases.
 
-A replicate is a count per case: nothing is sorted or copied again, and a million replicates are usual work.
+A resample is a count per case: nothing is sorted or copied again, and a million replicates are usual work.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isocenter.metrics._average_precision import average_precision, in_single_precision, why_no_average_precision
 from isocenter.metrics._roc import Floats, auroc, checked, why_no_auroc
-from isocenter.stats._bootstrap_result import Bootstrap, Draws, Interval
+from isocenter.resampling.blocks import Progress, check_bootstrap, replicate_statistics
+from isocenter.resampling.counts import count_picks, draw_counts, group_by_stratum
+from isocenter.resampling.intervals import percentile_bounds
+from isocenter.resampling.permutations import Ints
+from isocenter.stats._provenance import record
 
-Progress = Callable[[int, int], None]
-_Ints = NDArray[np.int64]
+Draws = Literal["blocks", "picai"]
 
-# Replicates that share a stream of random numbers: enough to hide the cost of starting one, few enough that their draws
-# stay in the cache. Another number gives other draws.
-_BLOCK = 256
-_MOST_DRAWS = 2_000_000
+BY_BOOTSTRAP = "percentile bootstrap of cases"
+
+
+class Interval(NamedTuple):
+    """A number as measured on all cases, and the bounds of its confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, value: float, samples: Floats, level: float) -> Interval:
+        """The percentile interval from replicates."""
+        return cls(value, *percentile_bounds(samples, level))
+
+    def text(self, level: float) -> str:
+        """As papers print it."""
+        return f"{self.value:.4f} ({100 * level:g} % CI {self.low:.4f} to {self.high:.4f})"
+
+
+@dataclass(frozen=True, eq=False)
+class Bootstrap:
+    """What `bootstrap_ci` found; as text, a sentence of a paper.
+
+    Attributes
+    ----------
+    auroc
+        Of the cases.
+    average_precision, score
+        Of the lesions, and the mean of both, (AUROC + AP) / 2; None if there were no rows of lesions to draw.
+    level, seed, draws
+        The coverage aimed at, the seed of the draws and how they were made.
+    redrawn
+        How many draws had no positive case, no negative one or no lesion, and were drawn again.
+    samples
+        AUROC (first column) and AP (second one, if there are lesions) of every replicate.
+    """
+
+    auroc: Interval
+    average_precision: Interval | None
+    score: Interval | None
+    level: float
+    seed: int
+    draws: Draws
+    redrawn: int
+    samples: Floats
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON values: how many replicates there are, without the replicates."""
+        found = {name: getattr(self, name) for name in ("auroc", "average_precision", "score", "level")}
+        made = {"replicates": len(self.samples), "redrawn": self.redrawn, "seed": self.seed, "draws": self.draws}
+        return record({**found, **made}, method=BY_BOOTSTRAP)
+
+    def __str__(self) -> str:
+        of_lesions = [
+            f"{name} {interval.text(self.level)}"
+            for name, interval in (("average precision", self.average_precision), ("mean of both", self.score))
+            if interval is not None
+        ]
+        return (
+            f"{', '.join([f'AUROC {self.auroc.text(self.level)}', *of_lesions])}; {BY_BOOTSTRAP}, {len(self.samples)} "
+            f"replicates, {self.redrawn} undefined draws made again, seed {self.seed}."
+        )
 
 
 class LesionRows(NamedTuple):
@@ -37,8 +97,8 @@ class LesionRows(NamedTuple):
 class _Steps(NamedTuple):
     """What the kernel does, one step after another: whose weight goes where."""
 
-    kinds: _Ints
-    cases: _Ints
+    kinds: Ints
+    cases: Ints
     weights: Floats
     with_lesions: bool
 
@@ -57,7 +117,7 @@ def bootstrap_ci(
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Bootstrap:
-    """Percentile intervals from replicates of n cases drawn with replacement; a case brings all its lesions along.
+    """Percentile intervals from bootstrap resamples of n cases; a case brings all its lesions along.
 
     AUROC and AP of a replicate come from the same draw. Draws without a positive case, a negative case or a lesion
     define no score; they are drawn again and counted. The bounds are percentiles (1 ± level) / 2 of the replicates,
@@ -93,10 +153,9 @@ def bootstrap_ci(
     >>> found.auroc.value, found.auroc.high, found.auroc.low < 0.6
     (0.875, 1.0, True)
     """
-    if replicates < 1 or workers < 1 or not 0 < level < 1:
-        given = f"{replicates}, {workers} and {level}"
-        msg = f"a bootstrap needs at least 1 replicate, at least 1 worker and a level within 0 and 1, not {given}"
-        raise ValueError(msg)
+    from isocenter.stats._bootstrap_kernels import replicate
+
+    check_bootstrap(replicates, workers, level)
     if draws not in ("blocks", "picai"):
         msg = f"draws are made in 'blocks' or as by 'picai', not {draws!r}"
         raise ValueError(msg)
@@ -109,28 +168,36 @@ def bootstrap_ci(
         msg = f"there is no AUROC to draw replicates of: {reason}"
         raise ValueError(msg)
     rows = None if lesions is None else _checked_rows(lesions, w)
-    steps = _steps_of(t, s, w, rows)
-    groups = [np.arange(t.size)] if strata is None else _groups(strata, t.size)
-    if draws == "picai":
-        found = _one_stream(steps, replicates, t.size, seed)
-    else:
-        found = _blocks(steps, replicates, groups, seed, workers)
-    samples, done, redrawn = np.empty((replicates, 2)), 0, 0
-    for part, again in found:
-        samples[done : done + len(part)] = part
-        done, redrawn = done + len(part), redrawn + again
-        if progress is not None:
-            progress(done, replicates)
-    interval = partial(_interval, level=level)
+    steps, groups = _steps_of(t, s, w, rows), group_by_stratum(strata, t.size)
+
+    def measure(rng: np.random.Generator, out: Floats) -> int:
+        if draws == "blocks":
+            counts = draw_counts(rng, t.size, len(out), groups)
+        else:  # one resample after another, in the 64 bits of picai_eval
+            picks = [rng.integers(0, t.size, size=t.size).astype(np.int32) for _ in out]
+            counts = count_picks(np.stack(picks), t.size)
+        return int(replicate(counts.T, *steps, out))
+
+    samples, redrawn = replicate_statistics(
+        measure,
+        columns=2,
+        units=t.size,
+        replicates=replicates,
+        seed=seed,
+        workers=workers,
+        progress=progress,
+        stream=np.random.default_rng(seed) if draws == "picai" else None,
+    )
     area = auroc(t, s, weight=w)
+    of_area = Interval.of(area, samples[:, 0], level)
     if rows is None:
-        return Bootstrap(interval(area, samples[:, 0]), None, None, level, seed, draws, redrawn, samples[:, :1])
+        return Bootstrap(of_area, None, None, level, seed, draws, redrawn, samples[:, :1])
     case, is_lesion, confidence = rows
     precision = average_precision(is_lesion, confidence, weight=w[case])
     return Bootstrap(
-        auroc=interval(area, samples[:, 0]),
-        average_precision=interval(precision, samples[:, 1]),
-        score=interval((area + precision) / 2, samples.mean(axis=1)),
+        auroc=of_area,
+        average_precision=Interval.of(precision, samples[:, 1], level),
+        score=Interval.of((area + precision) / 2, samples.mean(axis=1), level),
         level=level,
         seed=seed,
         draws=draws,
@@ -145,7 +212,7 @@ def steps_of(truth: ArrayLike, score: ArrayLike, weight: ArrayLike | None, lesio
     return _steps_of(t, s, w, _checked_rows(lesions, w))
 
 
-def _checked_rows(lesions: LesionRows, weight: Floats) -> tuple[_Ints, NDArray[np.bool_], Floats]:
+def _checked_rows(lesions: LesionRows, weight: Floats) -> tuple[Ints, NDArray[np.bool_], Floats]:
     case = np.asarray(lesions.case)
     if case.size and not (case.dtype.kind in "iu" and case.min() >= 0 and case.max() < weight.size):
         found = f"{case.dtype} {case.min()}…{case.max()}"
@@ -161,7 +228,7 @@ def _checked_rows(lesions: LesionRows, weight: Floats) -> tuple[_Ints, NDArray[n
 
 
 def _steps_of(
-    truth: NDArray[np.bool_], score: Floats, weight: Floats, rows: tuple[_Ints, NDArray[np.bool_], Floats] | None
+    truth: NDArray[np.bool_], score: Floats, weight: Floats, rows: tuple[Ints, NDArray[np.bool_], Floats] | None
 ) -> _Steps:
     parts = [_steps_of_cases(truth, score, weight)]
     if rows is not None:
@@ -170,7 +237,7 @@ def _steps_of(
     return _Steps(kinds, cases, weights, rows is not None)
 
 
-def _steps_of_cases(truth: NDArray[np.bool_], score: Floats, weight: Floats) -> tuple[_Ints, _Ints, Floats]:
+def _steps_of_cases(truth: NDArray[np.bool_], score: Floats, weight: Floats) -> tuple[Ints, Ints, Floats]:
     """Each negative case meets the positive ones above it.
 
     Those equal to it count one half: it comes before them with half its weight, and after them with the other half.
@@ -186,8 +253,8 @@ def _steps_of_cases(truth: NDArray[np.bool_], score: Floats, weight: Floats) -> 
 
 
 def _steps_of_rows(
-    case: _Ints, is_lesion: NDArray[np.bool_], confidence: Floats, weight: Floats
-) -> tuple[_Ints, _Ints, Floats]:
+    case: Ints, is_lesion: NDArray[np.bool_], confidence: Floats, weight: Floats
+) -> tuple[Ints, Ints, Floats]:
     """Candidates of one confidence enter together: their precision is taken at the end of the group."""
     from isocenter.stats._bootstrap_kernels import FALSE, GROUP_END, LESION, MISSED
 
@@ -197,66 +264,3 @@ def _steps_of_rows(
     kind, case = np.append(kind, np.full(ends.size, GROUP_END)), np.append(case, np.zeros(ends.size, np.int64))
     order = np.lexsort((kind == GROUP_END, np.append(group, ends)))
     return kind[order], case[order], weight[case][order]
-
-
-def _groups(strata: ArrayLike, cases: int) -> list[_Ints]:
-    labels = np.asarray(strata)
-    if labels.shape != (cases,):
-        msg = f"strata must be one label per case: {cases} of them, not an array of shape {labels.shape}"
-        raise ValueError(msg)
-    return [np.flatnonzero(labels == label) for label in np.unique(labels)]
-
-
-def _blocks(
-    steps: _Steps, replicates: int, groups: list[_Ints], seed: int, workers: int
-) -> Iterator[tuple[Floats, int]]:
-    """Replicates in blocks that know only the seed and their own number, so that it does not matter who does them."""
-    size = max(1, min(_BLOCK, _MOST_DRAWS // sum(group.size for group in groups)))
-
-    def block(number: int) -> tuple[Floats, int]:
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
-
-        def draw(times: int) -> NDArray[np.int32]:
-            parts = [_draw(rng, group, times) for group in groups]
-            return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-
-        return _filled(steps, min(size, replicates - number * size), draw)
-
-    numbers = range(-(-replicates // size))
-    if workers == 1:
-        yield from map(block, numbers)
-        return
-    with ThreadPoolExecutor(workers) as threads:
-        yield from threads.map(block, numbers)
-
-
-def _draw(rng: np.random.Generator, group: _Ints, times: int) -> NDArray[np.int32]:
-    picked = rng.integers(0, group.size, size=(times, group.size), dtype=np.int32)
-    whole = group[0] == 0 and group[-1] == group.size - 1  # then positions are cases already
-    return picked if whole else group.astype(np.int32)[picked]
-
-
-def _one_stream(steps: _Steps, replicates: int, cases: int, seed: int) -> Iterable[tuple[Floats, int]]:
-    rng = np.random.default_rng(seed)
-
-    def draw(times: int) -> NDArray[np.int32]:
-        return np.stack([rng.integers(0, cases, size=cases).astype(np.int32) for _ in range(times)])
-
-    for start in range(0, replicates, _BLOCK):
-        yield _filled(steps, min(_BLOCK, replicates - start), draw)
-
-
-def _filled(steps: _Steps, size: int, draw: Callable[[int], NDArray[np.int32]]) -> tuple[Floats, int]:
-    """So many replicates with defined scores, and how many draws had none."""
-    from isocenter.stats._bootstrap_kernels import replicate
-
-    samples, done, drawn = np.empty((size, 2)), 0, 0
-    while done < size:
-        drawn += size - done
-        done += replicate(draw(size - done), *steps, samples[done:])
-    return samples, drawn - size
-
-
-def _interval(value: float, samples: Floats, *, level: float) -> Interval:
-    low, high = np.percentile(samples, [50 * (1 - level), 50 * (1 + level)])
-    return Interval(value, float(low), float(high))

@@ -8,57 +8,40 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-# What a step does with the weight of a case in a replicate.
+# What a step does with the weight of a case in a resample.
 POSITIVE, NEGATIVE, FALSE, LESION, GROUP_END, MISSED = range(6)
 
-# Replicates side by side: a step is the same for all of them, and the compiler does several at once.
+# Resamples side by side: a step is the same for all of them, and the compiler does several at once.
 _LANES = 64
+_TILE = 16
 _TINY = 1e-300
 
 
 @njit(nogil=True, cache=True)
 def replicate(
-    draws: NDArray[np.int32],
+    by_case: NDArray[np.integer[Any]],
     kinds: NDArray[np.int64],
     cases: NDArray[np.int64],
     weights: NDArray[np.float64],
     with_lesions: bool,
     out: NDArray[np.float64],
 ) -> int:
-    """AUROC and AP of each row of drawn cases; fills `out` from the top with those defined, returns how many they are.
+    """AUROC and AP of each resample; fills `out` from the top with those defined, returns how many they are.
 
-    The steps go through the cases and then through the rows of lesions, each from the highest score down. Each takes
-    how often its case was drawn, times a weight, and adds it to what its kind says. Without lesions the AP is 0.
+    `by_case` says how often each case is in each resample. The steps go through the cases and then through the rows of
+    lesions, each from the highest score down. Each takes how often its case is there, times a weight, and adds it to
+    what its kind says. Without lesions the AP is 0.
     """
-    counts = np.empty((draws.shape[1], _LANES))
-    done = 0
-    for start in range(0, draws.shape[0], _LANES):
-        lanes = min(_LANES, draws.shape[0] - start)
-        counts[:] = 0.0
-        for j in range(lanes):
-            for i in range(draws.shape[1]):
-                counts[draws[start + j, i], j] += 1.0
-        done = _score(counts, lanes, kinds, cases, weights, with_lesions, out, done)
-    return done
-
-
-@njit(nogil=True, cache=True)
-def replicate_counts(
-    by_case: NDArray[np.unsignedinteger[Any]],
-    kinds: NDArray[np.int64],
-    cases: NDArray[np.int64],
-    weights: NDArray[np.float64],
-    with_lesions: bool,
-    out: NDArray[np.float64],
-) -> int:
-    """The same where it is given how often each case is in each draw, cases × draws."""
     counts = np.zeros((by_case.shape[0], _LANES))
     done = 0
     for start in range(0, by_case.shape[1], _LANES):
         lanes = min(_LANES, by_case.shape[1] - start)
-        for i in range(by_case.shape[0]):
+        # A few cases at a time: whichever axis is contiguous, lines of the cache are used up before they are gone.
+        for first in range(0, by_case.shape[0], _TILE):
+            last = min(first + _TILE, by_case.shape[0])
             for j in range(lanes):
-                counts[i, j] = by_case[i, start + j]
+                for i in range(first, last):
+                    counts[i, j] = by_case[i, start + j]
         done = _score(counts, lanes, kinds, cases, weights, with_lesions, out, done)
     return done
 
@@ -74,7 +57,7 @@ def _score(
     out: NDArray[np.float64],
     done: int,
 ) -> int:
-    """Go through the steps for a few draws at once; `out` has been filled up to `done`."""
+    """Go through the steps for a few resamples at once; `out` has been filled up to `done`."""
     above, below, area = np.zeros(_LANES), np.zeros(_LANES), np.zeros(_LANES)
     hits, found, wrong = np.zeros(_LANES), np.zeros(_LANES), np.zeros(_LANES)
     missed, precision = np.zeros(_LANES), np.zeros(_LANES)

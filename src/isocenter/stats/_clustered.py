@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isocenter.stats._differences import ALTERNATIVES, Alternative, Better, Floats, Ints, differences, numbered, one_of
+from isocenter.resampling.permutations import count_as_far, list_flips, p_value
+from isocenter.stats._differences import (
+    ALTERNATIVES,
+    TAILS,
+    Alternative,
+    Better,
+    Floats,
+    Ints,
+    differences,
+    numbered,
+    one_of,
+)
 from isocenter.stats._paired import upper_tail
 from isocenter.stats._provenance import record
-from isocenter.stats._sign_flip import MOST_FLIPPED, all_flips
+from isocenter.stats._sign_flip import MOST_FLIPPED
 
 # z of the same terms in another order is the same z.
 _NOISE = 1e-9
@@ -195,15 +206,12 @@ def _correlation(totals: Floats, clusters: _Clusters) -> Floats:
 def _exact(z: float, clusters: _Clusters, alternative: Alternative) -> float:
     """The share of flips that go as far. Flipping all turns z round, so that the first cluster need not be flipped."""
 
-    def reached(found: Floats) -> Floats:
-        return np.abs(found) if alternative == "two-sided" else -found if alternative == "worse" else found
+    def statistics() -> Iterator[Floats]:
+        for signs in list_flips(clusters.sums.size - 1):
+            of_flips, _ = _statistics(np.pad(signs, ((0, 0), (1, 0)), constant_values=1), clusters)
+            yield from (of_flips, -of_flips)
 
-    bar = reached(np.array([z]))[0] - _NOISE
-    far = 0
-    for signs in all_flips(clusters.sums.size - 1):
-        found, _ = _statistics(np.pad(signs, ((0, 0), (1, 0)), constant_values=1), clusters)
-        far += int(np.count_nonzero(reached(found) >= bar) + np.count_nonzero(reached(-found) >= bar))
-    return far / (1 << clusters.sums.size)
+    return p_value(*count_as_far(statistics(), z, TAILS[alternative], noise=_NOISE), sampled=False)
 
 
 def _normal(z: float, alternative: Alternative) -> float:

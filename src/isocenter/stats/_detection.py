@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isocenter.detections import Detections
-from isocenter.stats._bootstrap import LesionRows, Progress, bootstrap_ci, steps_of
-from isocenter.stats._bootstrap_result import BY_BOOTSTRAP, Interval
+from isocenter.resampling.blocks import Progress
+from isocenter.stats._bootstrap import BY_BOOTSTRAP, Interval, LesionRows, bootstrap_ci, steps_of
 from isocenter.stats._delong import delong
 from isocenter.stats._provenance import record
 
@@ -98,10 +98,8 @@ def detection_intervals(
         redrawn = result.redrawn  # the same for all: they share the draws
     samples /= len(instances)
 
-    def interval(metric: str, drawn: np.ndarray[tuple[int], np.dtype[np.float64]]) -> Interval:
-        value = float(np.mean([getattr(found, metric) for found in instances]))
-        low, high = np.percentile(drawn, [50 * (1 - level), 50 * (1 + level)])
-        return Interval(value, float(low), float(high))
+    def interval(metric: str, replicated: NDArray[np.float64]) -> Interval:
+        return Interval.of(float(np.mean([getattr(found, metric) for found in instances])), replicated, level)
 
     alone = instances[0] if len(instances) == 1 and np.ptp(instances[0].weight) == 0 else None
     return DetectionIntervals(
@@ -136,14 +134,14 @@ def detection_draws(found: Detections, by_case: NDArray[np.unsignedinteger[Any]]
     array
         Draws × 2. A draw without an ill patient, a healthy one or a lesion defines neither: that is an error.
     """
-    from isocenter.stats._bootstrap_kernels import replicate_counts
+    from isocenter.stats._bootstrap_kernels import replicate
 
     if by_case.ndim != 2 or len(by_case) != len(found.cases):
         msg = f"draws of {len(found.cases)} cases are expected, not an array of shape {by_case.shape}"
         raise ValueError(msg)
     rows = LesionRows(found.case, found.is_lesion, found.confidence)
     samples = np.empty((by_case.shape[1], 2))
-    if replicate_counts(by_case, *steps_of(found.truth, found.likelihood, found.weight, rows), samples) < len(samples):
+    if replicate(by_case, *steps_of(found.truth, found.likelihood, found.weight, rows), samples) < len(samples):
         msg = "a draw has no positive case, no negative one or no lesion: it defines no score"
         raise ValueError(msg)
     return samples

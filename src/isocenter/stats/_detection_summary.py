@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from isocenter.detections import Detections
 from isocenter.metrics._froc import LUNA16_RATES
-from isocenter.stats._bootstrap import Progress
-from isocenter.stats._bootstrap_result import BY_BOOTSTRAP
+from isocenter.resampling.blocks import Progress
+from isocenter.stats._bootstrap import BY_BOOTSTRAP
 from isocenter.stats._detection import DetectionIntervals, detection_intervals
 from isocenter.stats._provenance import record
 

@@ -6,11 +6,13 @@ a tie there, so differences are rounded to the decimals that the scores have a r
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from isocenter.resampling.permutations import Tail
 
 Better = Literal["higher", "lower"]
 Alternative = Literal["better", "worse", "two-sided"]
@@ -22,6 +24,8 @@ ALTERNATIVES: dict[Alternative, str] = {
     "worse": "one-sided (a worse than b)",
     "two-sided": "two-sided",
 }
+TAILS: dict[Alternative, Tail] = {"better": "greater", "worse": "less", "two-sided": "two-sided"}
+"""Of differences that are positive where a is better."""
 
 # A float has some 15 digits: more decimals cannot be asked of it, and numbers of that size have none.
 _MOST_DECIMALS = 15
@@ -93,6 +97,24 @@ def checked_scores(scores: Mapping[str, ArrayLike]) -> dict[str, Floats]:
     return arrays
 
 
+def checked_groups(a: ArrayLike, b: ArrayLike, problems: Sequence[str] = ()) -> tuple[Floats, Floats]:
+    """The values of two independent groups; or all that is wrong with them, and the problems known already."""
+    groups = {"a": np.asarray(a, dtype=np.float64), "b": np.asarray(b, dtype=np.float64)}
+    every = []
+    for name, group in groups.items():
+        wrong = np.flatnonzero(~(np.abs(group) < _LARGEST))
+        if group.ndim != 1:
+            every.append(f"{name} is an array of shape {group.shape}, not a list of values")
+        elif not group.size:
+            every.append(f"{name} has no values")
+        elif wrong.size:
+            every.append(f"{name} has {group[wrong[0]]} at {wrong[0]}, counting from 0")
+    if every or problems:
+        msg = "groups cannot be compared: " + "; ".join([*every, *problems])
+        raise ValueError(msg)
+    return groups["a"], groups["b"]
+
+
 def multiplicities(weight: ArrayLike | None, shape: tuple[int, ...]) -> NDArray[np.number]:
     """How often each case is there: whole numbers from 0, and at least one case in each row."""
     if weight is None:
@@ -136,18 +158,3 @@ def one_of(what: str, given: object, allowed: Iterable[object]) -> None:
     if given not in known:
         msg = f"{what} is one of {', '.join(map(repr, known))}; not {given!r}"
         raise ValueError(msg)
-
-
-def chances_of_sums(parts: Ints) -> Floats:
-    """How probable each sum is, from 0 on, if every part is in it or not with probability ½; exact but for rounding.
-
-    The sums of the parts seen so far are shifted by the next one: n parts that sum to S need n·S steps, not 2ⁿ.
-    """
-    chance = np.zeros(int(parts.sum()) + 1)
-    chance[0], reached = 1.0, 1
-    for part in np.sort(parts).tolist():
-        seen = chance[:reached] / 2
-        chance[:reached] = seen
-        chance[part : part + reached] += seen
-        reached += part
-    return chance

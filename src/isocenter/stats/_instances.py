@@ -9,12 +9,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isocenter.stats._bootstrap import LesionRows, bootstrap_ci
-from isocenter.stats._bootstrap_result import Bootstrap
+from isocenter.resampling.blocks import seed_generator
+from isocenter.resampling.intervals import percentile_bounds
+from isocenter.resampling.permutations import Tail
+from isocenter.stats._bootstrap import Bootstrap, LesionRows, bootstrap_ci
 from isocenter.stats._differences import Floats, one_of
 from isocenter.stats._permutation import PermutationTest, permutation_test
 from isocenter.stats._provenance import record
-from isocenter.stats._relabellings import Side
 from isocenter.stats._weights import effective_size
 
 Measure = Literal["auroc", "average_precision", "score"]
@@ -91,7 +92,7 @@ def compare_instances(
     lesions_a: Sequence[LesionRows] | None = None,
     lesions_b: Sequence[LesionRows] | None = None,
     weight: ArrayLike | None = None,
-    alternative: Side = "greater",
+    alternative: Tail = "greater",
     replicates: int = 10_000,
     level: float = 0.95,
     seed: int = 0,
@@ -137,7 +138,7 @@ def compare_instances(
     values: list[list[float]] = []
     means: list[Floats] = []
     redrawn = 0
-    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0, 0)))
+    rng = seed_generator(seed, 0, 0)
     for rows, of_rows in zip(groups, lesions, strict=True):
         found = [
             bootstrap_ci(
@@ -156,15 +157,15 @@ def compare_instances(
         means.append(_drawn_mean(rng, np.stack([_samples(one, measure) for one in found])))
         values.append([_value(one, measure) for one in found])
         redrawn = found[0].redrawn
-    low, high = np.percentile(means[0] - means[1], [50 * (1 - level), 50 * (1 + level)])
+    low, high = percentile_bounds(means[0] - means[1], level)
     return InstanceComparison(
         measure=measure,
         values_a=tuple(values[0]),
         values_b=tuple(values[1]),
         test=permutation_test(values[0], values[1], alternative=alternative, decimals=_DECIMALS),
         difference=float(np.mean(values[0]) - np.mean(values[1])),
-        low=float(low),
-        high=float(high),
+        low=low,
+        high=high,
         level=level,
         replicates=replicates,
         redrawn=redrawn,

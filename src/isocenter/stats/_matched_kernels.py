@@ -112,8 +112,8 @@ def fixed_rows(
 
 @njit(nogil=True, cache=True)
 def replicate(
-    draws: NDArray[np.int32],
-    picks: NDArray[np.int32],
+    counts: NDArray[np.int32],
+    times: NDArray[np.int32],
     of_case: NDArray[np.float64],
     case: NDArray[np.int64],
     kind: NDArray[np.int64],
@@ -123,22 +123,20 @@ def replicate(
     tie: int,
     out: NDArray[np.float64],
 ) -> int:
-    """Rank and mean difference of each draw of cases and instances; fills `out` from the top with those defined.
+    """Rank and mean difference of each resample; fills `out` from the top with those defined, returns their number.
 
+    `counts` and `times` are how often each case and each instance is in each resample, resamples × cases or instances.
     `of_case` has, per case, its weight and then its positives, its negatives, and how many of each the reader called
-    positive. `places` are where the thresholds of each instance are fixed; without any, each draw is matched anew.
+    positive. `places` are where the thresholds of each instance are fixed; without any, each resample is matched anew.
     """
     cases, instances = of_case.shape[0], starts.size - 1
-    weights, times = np.empty(cases), np.empty(instances)
+    weights = np.empty(cases)
     done = 0
-    for b in range(draws.shape[0]):
-        weights[:] = 0.0
-        for i in range(cases):
-            weights[draws[b, i]] += 1.0
+    for b in range(counts.shape[0]):
         positive = negative = right = wrong = 0.0
         for i in range(cases):
-            if weights[i] > 0.0:
-                weights[i] *= of_case[i, 0]
+            weights[i] = counts[b, i] * of_case[i, 0]
+            if counts[b, i] > 0:
                 positive += weights[i] * of_case[i, 1]
                 negative += weights[i] * of_case[i, 2]
                 right += weights[i] * of_case[i, 3]
@@ -147,12 +145,9 @@ def replicate(
         if positive == 0.0 or (negative == 0.0 if by_patient else right + wrong == 0.0):
             continue
         target, readers = measures(mode, right, wrong, positive, negative)
-        times[:] = 0.0
-        for j in range(picks.shape[1]):
-            times[picks[b, j]] += 1.0
         rank = difference = 0.0
         for k in range(instances):
-            if times[k] == 0.0:
+            if times[b, k] == 0:
                 continue
             if places.size:
                 high, low = fixed_rows(
@@ -164,14 +159,14 @@ def replicate(
                 )
             value = low if tie == WORST else high if tie == BEST or mode == PRECISION else 0.5 * (high + low)
             ahead = value - readers
-            difference += times[k] * ahead
+            difference += times[b, k] * ahead
             if ahead > _ROUNDING:
-                rank += times[k]
+                rank += times[b, k]
             elif ahead >= -_ROUNDING:
-                rank += 0.5 * times[k]
+                rank += 0.5 * times[b, k]
         if math.isnan(difference):
             continue
-        out[done, 0] = rank / picks.shape[1]
-        out[done, 1] = difference / picks.shape[1]
+        out[done, 0] = rank / instances
+        out[done, 1] = difference / instances
         done += 1
     return done

@@ -8,12 +8,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from isocenter.resampling.permutations import share_of_flips
 from isocenter.stats._differences import (
     ALTERNATIVES,
+    TAILS,
     Alternative,
     Better,
     Floats,
-    chances_of_sums,
     differences,
     in_their_unit,
     multiplicities,
@@ -137,8 +138,8 @@ def signed_rank(
     mean is n(n+1)/4 and its variance n(n+1)(2n+1)/24 − Σ(t³ − t)/48 over groups of t ties. With z zeros ranked too,
     as Pratt wants, mean and variance are those of n + z less those of z. All differences zero: p = 1.
 
-    R's wilcox.test does the same, but counts up to 49 cases, and is undefined if all differences are zero. scipy's
-    wilcoxon makes no correction unless asked, and counts up to 50 cases.
+    The normal approximation is scipy's `wilcoxon`. Counting is our own: scipy counts as if there were no ties. R's
+    wilcox.test does the same, but counts up to 49 cases, and is undefined if all differences are zero.
 
     References
     ----------
@@ -168,26 +169,15 @@ def signed_rank(
     if (exact and exact != "auto") or (exact == "auto" and n <= _EXACT_UP_TO and equal == 0 and count.max() == 1):
         p = _exact_p(statistic, np.repeat(rank, count.astype(np.int64)), alternative)
         return SignedRank(statistic, int(n), int(equal), p, "exact", alternative)
-    mean = (_ranks(n + below) - _ranks(below)) / 2
-    squares = _squares(n + below) - _squares(below) - float((count**3 - count).sum()) / 12
-    p = _normal_p(statistic - mean, math.sqrt(squares) / 2, alternative, half=0.5 if correction else 0.0)
+    p = _normal_p(np.repeat(d, w.astype(np.int64)), alternative, zeros=zeros, correction=correction)
     return SignedRank(statistic, int(n), int(equal), p, "normal", alternative)
 
 
-def _ranks(n: float) -> float:
-    """The sum of the ranks from 1 to n."""
-    return n * (n + 1) / 2
+def _normal_p(d: Floats, alternative: Alternative, *, zeros: Zeros, correction: bool) -> float:
+    from scipy.stats import wilcoxon
 
-
-def _squares(n: float) -> float:
-    """The sum of their squares; ties take (t³ − t)/12 off it."""
-    return n * (n + 1) * (2 * n + 1) / 6
-
-
-def _normal_p(distance: float, deviation: float, alternative: Alternative, *, half: float) -> float:
-    if alternative == "two-sided":
-        return min(1.0, 2 * upper_tail((abs(distance) - half) / deviation))
-    return upper_tail(((distance if alternative == "better" else -distance) - half) / deviation)
+    how = {"zero_method": "wilcox" if zeros == "drop" else "pratt", "correction": correction, "method": "asymptotic"}
+    return float(wilcoxon(d, alternative=TAILS[alternative], **how).pvalue)
 
 
 def upper_tail(z: float) -> float:
@@ -201,10 +191,7 @@ def _exact_p(statistic: float, rank: Floats, alternative: Alternative) -> float:
         msg = f"the signs of {rank.size} differences are too many to count, at most {_MOST_EXACT} are; exact=False"
         raise ValueError(msg)
     unit = 1 if (rank % 1 == 0).all() else 2
-    chance, found = chances_of_sums((unit * rank).astype(np.int64)), round(unit * statistic)
-    at_least, at_most = float(chance[found:].sum()), float(chance[: found + 1].sum())
-    one_sided = {"better": at_least, "worse": at_most}
-    return min(1.0, one_sided.get(alternative, 2 * min(at_least, at_most)))
+    return share_of_flips((unit * rank).astype(np.int64), round(unit * statistic), TAILS[alternative])
 
 
 def paired_t(
@@ -227,7 +214,8 @@ def paired_t(
     freedom. If a and b are equal in every case, p = 1. If they differ by the same amount in every case, t is infinite
     and p is 0 (or 1, if b is the better one): the limit of the formula as the spread shrinks. That is no stronger
     evidence than the number of cases allows; `signed_rank` says how strong it is. A single case has a difference but
-    no spread, and all but the mean is NaN.
+    no spread, and all but the mean is NaN. Elsewhere this is scipy's `ttest_rel`, which has no such limits, and an
+    interval of one side where the alternative has one.
 
     References
     ----------

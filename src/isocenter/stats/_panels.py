@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from isocenter.metrics._roc import operating_point
+from isocenter.resampling.permutations import Tail
 from isocenter.stats._differences import Floats, one_of
 from isocenter.stats._matching import CONJUGATES, Match, PatientMatch, Tie, match_operating_point
 from isocenter.stats._permutation import PermutationStatistic, PermutationTest, permutation_test
 from isocenter.stats._provenance import record
-from isocenter.stats._relabellings import Side
 
 # Values are means of shares of cases: what differs by less is a difference of no case, or only rounding. Differences
 # have few enough decimals for their sums to be counted, whatever the size of the panel.
@@ -78,7 +78,7 @@ def compare_with_panel(
     weight: ArrayLike | None = None,
     tie: Tie = "mean",
     statistic: PermutationStatistic = "difference",
-    alternative: Side = "greater",
+    alternative: Tail = "greater",
 ) -> PanelComparison:
     """Trained instances of an algorithm against the readers of a study, at the operating point of each reader.
 
@@ -126,7 +126,7 @@ def compare_with_panel(
 
 
 def compared(
-    own: Floats, theirs: Floats, *, match: Match, statistic: PermutationStatistic, alternative: Side
+    own: Floats, theirs: Floats, *, match: Match, statistic: PermutationStatistic, alternative: Tail
 ) -> PanelComparison:
     """Conjugate measures, of readers and of reader × instance, to what everybody is worth and its permutation test."""
     of_readers, of_instances = _values(own, theirs, statistic)

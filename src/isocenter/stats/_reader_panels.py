@@ -10,12 +10,12 @@ from typing import NamedTuple
 
 import polars as pl
 
+from isocenter.resampling.permutations import Tail
 from isocenter.stats._adjust import adjust
 from isocenter.stats._lesion_points import checked_lesions, lesion_calls, lesion_rates
 from isocenter.stats._non_inferiority import NonInferiorityPreset
 from isocenter.stats._patient_points import patient_calls
 from isocenter.stats._reader_panels_result import Configuration, Level, PanelTest, ReaderPanels
-from isocenter.stats._relabellings import Side
 from isocenter.stats._two_panels import compare_panels
 from isocenter.stats._weights import effective_size
 from isocenter.stats.mrmc._analyse import analyse
@@ -52,7 +52,7 @@ class _Asked(NamedTuple):
     margin: float | None
     preset: NonInferiorityPreset | None
     level: float
-    alternative: Side
+    alternative: Tail
 
 
 def compare_readers(
@@ -64,7 +64,7 @@ def compare_readers(
     margin: float | None = None,
     preset: NonInferiorityPreset | None = "picai",
     level: float = 0.95,
-    alternative: Side = "two-sided",
+    alternative: Tail = "two-sided",
 ) -> ReaderPanels:
     """Panels of readers against each other, in all modalities and at all operating points, as PI-CAI compares them.
 

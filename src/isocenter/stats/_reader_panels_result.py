@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+from isocenter.resampling.permutations import Tail
 from isocenter.stats._comparisons import aligned, shown_p
 from isocenter.stats._non_inferiority import NonInferiority
 from isocenter.stats._permutation import SIDES
 from isocenter.stats._provenance import record
-from isocenter.stats._relabellings import Side
 
 Level = Literal["patients", "lesions"]
 How = Literal["mrmc", "relabelled", "swapped"]
@@ -97,7 +97,7 @@ class ReaderPanels:
 
     configurations: tuple[Configuration, ...]
     tests: tuple[PanelTest, ...]
-    alternative: Side
+    alternative: Tail
     level: float
     cases: int
     effective_cases: float

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isocenter.stats._differences import Better, Floats, check_reading, one_of
+from isocenter.stats._differences import Better, Floats, check_reading, checked_groups, one_of
 from isocenter.stats._paired import Exact
 from isocenter.stats._permutation import permutation_test
 from isocenter.stats._provenance import record
@@ -18,8 +18,6 @@ from isocenter.stats._provenance import record
 # most 2nm + 1 values, ties or not: up to here, all sums of ranks can be counted, and none are drawn.
 _EXACT_BELOW = 50
 _MOST_EXACT = 400
-# Sums of such values are still numbers.
-_LARGEST = 1e150
 
 
 @dataclass(frozen=True)
@@ -129,7 +127,8 @@ def shifted_mann_whitney(
     """
     one_of("exact", exact, ("auto", True, False))
     check_reading(better, decimals)
-    first, second = _checked(a, b, margin)
+    wrong = f"a margin is finite and above 0 (it says how much worse is accepted), not {margin}"
+    first, second = checked_groups(a, b, [] if 0 < margin < math.inf else [wrong])
     step = -margin if better == "lower" else margin
     moved, fixed, n, m = _units(first, decimals), _units(second, decimals), first.size, second.size
     moved = moved + (step if decimals is None else round(step * 10.0**decimals, 6))
@@ -154,25 +153,6 @@ def shifted_mann_whitney(
         correction=method == "normal" and correction,
         decimals=decimals,
     )
-
-
-def _checked(a: ArrayLike, b: ArrayLike, margin: float) -> tuple[Floats, Floats]:
-    groups = {"a": np.asarray(a, dtype=np.float64), "b": np.asarray(b, dtype=np.float64)}
-    problems = []
-    for name, group in groups.items():
-        wrong = np.flatnonzero(~(np.abs(group) < _LARGEST))
-        if group.ndim != 1:
-            problems.append(f"{name} is an array of shape {group.shape}, not a list of values")
-        elif not group.size:
-            problems.append(f"{name} has no values")
-        elif wrong.size:
-            problems.append(f"{name} has {group[wrong[0]]} at {wrong[0]}, counting from 0")
-    if not 0 < margin < math.inf:
-        problems.append(f"a margin is finite and above 0 (it says how much worse is accepted), not {margin}")
-    if problems:
-        msg = "groups cannot be compared: " + "; ".join(problems)
-        raise ValueError(msg)
-    return groups["a"], groups["b"]
 
 
 def _units(values: Floats, decimals: int | None) -> Floats:

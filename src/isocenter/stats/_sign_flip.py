@@ -9,13 +9,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from isocenter.resampling.permutations import count_as_far, draw_flips, list_flips, p_value, share_of_flips
 from isocenter.stats._differences import (
     ALTERNATIVES,
+    TAILS,
     Alternative,
     Better,
     Floats,
     Ints,
-    chances_of_sums,
     differences,
     in_their_unit,
     numbered,
@@ -31,7 +32,6 @@ MOST_FLIPPED = 20
 _MOST_STEPS = 1_000_000_000
 _MOST_SUMS = 10_000_000
 _EXACT_SUM = 2.0**53
-_BLOCK = 1 << 13
 # Sums of the same numbers in another order are the same sum.
 _NOISE = 1e-12
 
@@ -113,6 +113,8 @@ def sign_flip(
     the one found. With B drawn ones, p = (1 + their number) / (1 + B), which is valid for any B and never below
     1 / (1 + B). The result is the same for any order of the cases, and of the clusters.
 
+    scipy's `permutation_test` of samples lists or draws flips, and knows neither clusters nor sums on a lattice.
+
     References
     ----------
     Fisher RA. The design of experiments. Oliver & Boyd (1935), section 21.
@@ -140,16 +142,22 @@ def sign_flip(
     n = int(owner[-1]) + 1
     whole = _lattice(values) if statistic == "mean" and decimals is not None and exact else None
     if whole is not None:
-        return SignFlip(shown, n, _counted(whole, alternative), "exact", statistic, alternative)
+        p = share_of_flips(np.abs(whole), int(whole[whole > 0].sum()), TAILS[alternative])
+        return SignFlip(shown, n, p, "exact", statistic, alternative)
     if exact and exact != "auto" and n > MOST_FLIPPED:
         msg = f"all flips of {n} signs are too many, and of {MOST_FLIPPED} the most that can be tried; exact=False"
         raise ValueError(msg)
     every = bool(exact) and n <= MOST_FLIPPED
-    flips = all_flips(n) if every else _drawn_flips(n, replicates, seed)
-    far, total = _as_far(flips, values, owner, statistic, alternative)
-    if every:
-        return SignFlip(shown, n, far / total, "exact", statistic, alternative)
-    return SignFlip(shown, n, (far + 1) / (total + 1), "drawn", statistic, alternative, replicates, seed)
+    flips = list_flips(n) if every else draw_flips(n, replicates, seed)
+    none = next(_statistics([np.ones((1, n), dtype=np.int8)], values, owner, statistic))
+    as_far = count_as_far(
+        _statistics(flips, values, owner, statistic),
+        float(none[0]),
+        TAILS[alternative],
+        noise=_NOISE * float(np.abs(values).sum()),
+    )
+    p, drawn = p_value(*as_far, sampled=not every), () if every else (replicates, seed)
+    return SignFlip(shown, n, p, "exact" if every else "drawn", statistic, alternative, *drawn)
 
 
 def _sums(d: Floats, number: Ints) -> tuple[Floats, Ints]:
@@ -187,39 +195,8 @@ def _lattice(values: Floats) -> Ints | None:
     return whole if reach <= _MOST_SUMS and whole.size * reach <= _MOST_STEPS else None
 
 
-def _counted(whole: Ints, alternative: Alternative) -> float:
-    chance, found = chances_of_sums(np.abs(whole)), int(whole[whole > 0].sum())
-    if alternative == "worse":
-        return min(1.0, float(chance[: found + 1].sum()))
-    if alternative == "better":
-        return min(1.0, float(chance[found:].sum()))
-    return min(1.0, 2 * float(chance[max(found, chance.size - 1 - found) :].sum()))
-
-
-def all_flips(n: int) -> Iterator[NDArray[np.int8]]:
-    """In blocks, one row of 1 and −1 for each of the 2ⁿ flips of n signs."""
-    for start in range(0, 1 << n, _BLOCK):
-        codes = np.arange(start, min(start + _BLOCK, 1 << n))
-        yield (1 - 2 * ((codes[:, None] >> np.arange(n)) & 1)).astype(np.int8)
-
-
-def _drawn_flips(n: int, replicates: int, seed: int) -> Iterator[NDArray[np.int8]]:
-    rng = np.random.default_rng(seed)
-    for start in range(0, replicates, _BLOCK):
-        yield 2 * rng.integers(0, 2, size=(min(_BLOCK, replicates - start), n), dtype=np.int8) - 1
-
-
-def _as_far(
-    flips: Iterator[NDArray[np.int8]], values: Floats, owner: Ints, statistic: Statistic, alternative: Alternative
-) -> tuple[int, int]:
-    """How many flips are as far in the direction of the alternative as no flip at all, and how many there are."""
-
-    def reached(signs: NDArray[np.int8]) -> Floats:
-        flipped = signs @ values if statistic == "mean" else np.median(signs[:, owner] * values, axis=1)
-        return np.abs(flipped) if alternative == "two-sided" else -flipped if alternative == "worse" else flipped
-
-    bar = reached(np.ones((1, int(owner[-1]) + 1), dtype=np.int8))[0] - _NOISE * np.abs(values).sum()
-    far = total = 0
+def _statistics(
+    flips: Iterable[NDArray[np.int8]], values: Floats, owner: Ints, statistic: Statistic
+) -> Iterator[Floats]:
     for signs in flips:
-        far, total = far + int(np.count_nonzero(reached(signs) >= bar)), total + len(signs)
-    return far, total
+        yield signs @ values if statistic == "mean" else np.median(signs[:, owner] * values, axis=1)

@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from isocenter.resampling.permutations import Tail
 from isocenter.stats._differences import Alternative, one_of
 from isocenter.stats._permutation import SIDES, permutation_test
 from isocenter.stats._provenance import record
-from isocenter.stats._relabellings import Side
 from isocenter.stats._sign_flip import sign_flip
 
-_DIRECTION: dict[Side, Alternative] = {"greater": "better", "less": "worse", "two-sided": "two-sided"}
+_DIRECTION: dict[Tail, Alternative] = {"greater": "better", "less": "worse", "two-sided": "two-sided"}
 _NAMED = 5
 
 
@@ -38,7 +38,7 @@ class PanelsComparison:
 
     difference: float
     p_value: float
-    alternative: Side
+    alternative: Tail
     design: Literal["disjoint", "same"]
     readers_a: int
     readers_b: int
@@ -61,7 +61,7 @@ class PanelsComparison:
 
 
 def compare_panels(
-    a: Mapping[str, float], b: Mapping[str, float], *, alternative: Side = "two-sided", decimals: int = 4
+    a: Mapping[str, float], b: Mapping[str, float], *, alternative: Tail = "two-sided", decimals: int = 4
 ) -> PanelsComparison:
     """Two panels of readers, or the same readers in two arms, by a value per reader.
 

@@ -1,4 +1,4 @@
-"""How far curves of findings vary with the cases: pointwise percentiles over draws with replacement."""
+"""How far curves of findings vary with the cases: pointwise percentiles over bootstrap resamples."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isocenter.detections import Detections
-from isocenter.ranking import case_draws
 from isocenter.report import Band
+from isocenter.resampling.counts import resample_cases
+from isocenter.resampling.intervals import percentile_interval
 
 Floats = NDArray[np.float64]
 
-_MOST = 2000  # draws; a band of pointwise percentiles does not change visibly with more
+_MOST = 2000  # resamples; a band of pointwise percentiles does not change visibly with more
 _BLOCK = 200
 _POINTS = 60  # of a band, along its axis
 _ROUNDING = 1e-9
@@ -40,7 +41,7 @@ class _Steps(NamedTuple):
 
 
 def draws_for(replicates: int) -> int:
-    """How many draws bands are made of."""
+    """How many resamples bands are made of."""
     return min(replicates, _MOST)
 
 
@@ -59,7 +60,7 @@ def bands(found: Detections, *, replicates: int, level: float, seed: int) -> Ban
     kinds = np.array([kind for kind, asked in ((ill, patients), (~ill, patients), (lesion, lesions)) if asked])
     if not replicates or not len(kinds):
         return Bands(None, None, None)
-    drawn = case_draws(
+    drawn = resample_cases(
         len(found.cases),
         replicates=draws_for(replicates),
         seed=seed,
@@ -127,5 +128,5 @@ def _attained(step: _Steps, at: Floats) -> Floats:
 
 def _band(steps: list[list[_Steps]], at: Floats, curve: Callable[[_Steps, Floats], Floats], level: float) -> Band:
     values = np.array([curve(step, at) for block in steps for step in block])
-    low, high = np.percentile(values, [50 * (1 - level), 50 * (1 + level)], axis=0)
-    return Band(at, low, high)
+    bounds = percentile_interval(values.T, level=level)
+    return Band(at, bounds.low, bounds.high)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import combinations, islice
 
 import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
 from isocenter.report import histogram_plot
+from isocenter.resampling.permutations import list_relabellings
 from isocenter.stats import PermutationTest
 
 Floats = NDArray[np.float64]
@@ -29,7 +29,7 @@ def null_values(a: Sequence[float], b: Sequence[float], test: PermutationTest, *
         pooled = pooled.round(test.decimals)
     n, m = len(a), len(b)
     if math.comb(n + m, n) <= _LISTED:
-        chosen = np.array(list(islice(combinations(range(n + m), n), _LISTED)))
+        chosen = np.concatenate(list(list_relabellings(n + m, n)))
     else:
         rng = np.random.default_rng(seed)
         chosen = rng.permuted(np.tile(np.arange(n + m), (_LISTED, 1)), axis=1)[:, :n]

@@ -8,14 +8,14 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
 import polars as pl
 
+from isocenter.resampling.intervals import percentile_bounds
 from isocenter.stats._provenance import record
 from isocenter.stats._weights import effective_size
 from isocenter.stats.mrmc._analyse import analyse
 from isocenter.stats.mrmc._design import Floats, design_of
-from isocenter.stats.mrmc._draws import drawn_means
+from isocenter.stats.mrmc._draws import replicate_means
 from isocenter.stats.mrmc._reads import checked
 from isocenter.stats.mrmc._result import Modality, Pair
 
@@ -138,13 +138,7 @@ def bootstrap_check(
     found = analyse(reads, readers=readers, fixed=fixed, level=level)
     design = design_of(checked(reads))
     drawn = [m for m in design.modalities if readers == "random" and m not in fixed and len(design.columns(m)) > 1]
-    means, redrawn = np.empty((replicates, len(design.modalities))), 0
-    done = 0
-    for part, again in drawn_means(design, drawn, replicates, seed):
-        means[done : done + len(part)] = part
-        done, redrawn = done + len(part), redrawn + again
-        if progress is not None:
-            progress(done, replicates)
+    means, redrawn = replicate_means(design, drawn, replicates=replicates, seed=seed, progress=progress)
     rows = [
         _row(name, None, of.estimate, of, drawn=means[:, n], level=level)
         for n, (name, of) in enumerate(found.modalities.items())
@@ -166,6 +160,5 @@ def bootstrap_check(
 
 
 def _row(a: str, b: str | None, estimate: float, of: Modality | Pair, *, drawn: Floats, level: float) -> CheckedError:
-    low, high = np.percentile(drawn, [50 * (1 - level), 50 * (1 + level)])
     used, mle = (math.sqrt(v) if v > 0 else math.nan for v in (of.variance, of.variances["mle"]))
-    return CheckedError(a, b, estimate, used, mle, float(drawn.std(ddof=1)), float(low), float(high))
+    return CheckedError(a, b, estimate, used, mle, float(drawn.std(ddof=1)), *percentile_bounds(drawn, level))

@@ -1,42 +1,41 @@
-"""Draws of the readers and cases of a study, and the mean AUCs of its modalities in each."""
+"""Bootstrap resamples of the readers and cases of a study, and the mean AUCs of its modalities in each."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isocenter.resampling.blocks import Progress, replicate_statistics
+from isocenter.resampling.counts import draw_multinomial
 from isocenter.stats.mrmc._design import Design, Floats
 
-# Replicates that share a stream of random numbers. Another number gives other draws.
-_BLOCK = 256
-_MOST_DRAWS = 2_000_000
-# Of so many draws in a row without a class for some reader, no replicates can be made.
-_MOST_AGAIN = 1000
 
-
-def drawn_means(design: Design, drawn: Sequence[str], replicates: int, seed: int) -> Iterator[tuple[Floats, int]]:
-    """Means of all modalities, replicates × modalities, in blocks that know the seed and their own number."""
+def replicate_means(
+    design: Design, drawn: Sequence[str], *, replicates: int, seed: int, progress: Progress | None
+) -> tuple[Floats, int]:
+    """Means of all modalities, replicates × modalities, and how many resamples left a reader without a class."""
     cases = design.positive.size
-    size = max(1, min(_BLOCK, _MOST_DRAWS // cases))
     curves, groups = [_Ordered.of(design, k) for k in range(len(design.reader))], _groups(design, drawn)
-    for number in range(-(-replicates // size)):
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(number,)))
-        wanted = min(size, replicates - number * size)
-        parts, tried, kept = list[Floats](), 0, 0
-        while kept < wanted:
-            if tried > _MOST_AGAIN * wanted:
-                msg = f"of {tried} draws of cases {kept} left every reader with both classes: there are too few cases"
-                raise ValueError(msg)
-            counts = rng.multinomial(cases, np.full(cases, 1 / cases), size=wanted - kept)
-            often = _counted(rng, groups, len(design.reader), wanted - kept)
-            tried += wanted - kept
-            means = _means(design, curves, counts * design.weight, often)
-            parts.append(means[~np.isnan(means).any(axis=1)])
-            kept += len(parts[-1])
-        yield np.concatenate(parts), tried - wanted
+
+    def measure(rng: np.random.Generator, out: Floats) -> int:
+        counts = draw_multinomial(rng, cases, len(out))
+        means = _means(design, curves, counts * design.weight, _counted(rng, groups, len(design.reader), len(out)))
+        means = means[~np.isnan(means).any(axis=1)]
+        out[: len(means)] = means
+        return len(means)
+
+    return replicate_statistics(
+        measure,
+        columns=len(design.modalities),
+        units=cases,
+        replicates=replicates,
+        seed=seed,
+        progress=progress,
+        defined="left every reader with both classes",
+    )
 
 
 def _groups(design: Design, drawn: Sequence[str]) -> list[list[list[int]]]:
@@ -55,7 +54,7 @@ def _counted(rng: np.random.Generator, groups: list[list[list[int]]], columns: i
     """Draws × columns: how often each reader counts; 1 for those who are not drawn."""
     often = np.ones((draws, columns), dtype=np.int64)
     for group in groups:
-        counts = rng.multinomial(len(group), np.full(len(group), 1 / len(group)), size=draws)
+        counts = draw_multinomial(rng, len(group), draws)
         for n, of_reader in enumerate(group):
             often[:, of_reader] = counts[:, n, None]
     return often
