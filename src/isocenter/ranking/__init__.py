@@ -30,7 +30,8 @@ from isocenter.ranking._pseudo_code import pseudo_code
 from isocenter.ranking._public import as_shown, climb
 from isocenter.ranking._receipt import FileRecord, Receipt, TableRecord, record_tables, software_versions, table_digest
 from isocenter.ranking._receipt_reading import ReceiptError, read_receipt
-from isocenter.ranking._rules import MeanThenRank, Rule
+from isocenter.ranking._rule import RankingRule, Rule, capabilities_of
+from isocenter.ranking._rules import MeanThenRank
 from isocenter.ranking._shakeup import RankComparison, ShakeUp, compare_rankings, shake_up
 from isocenter.ranking._significance import PairedValues, paired_values, significance
 from isocenter.ranking._tested import TestThenRank
@@ -79,6 +80,7 @@ __all__ = [
     "RankLast",
     "RankThenMean",
     "RankUncertainty",
+    "RankingRule",
     "Receipt",
     "ReceiptError",
     "Role",
@@ -99,6 +101,7 @@ __all__ = [
     "as_shown",
     "board_difference",
     "bootstrap_ranks",
+    "capabilities_of",
     "case_draws",
     "climb",
     "compare_rankings",

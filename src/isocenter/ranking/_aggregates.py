@@ -17,6 +17,7 @@ from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
 from isocenter.ranking._matrices import Floats
 from isocenter.ranking._missing import LeaveOut, Missing, check_missing
+from isocenter.ranking._rule import RankingRule
 from isocenter.ranking._rules import place
 from isocenter.ranking._score_draws import quantile_draws, trimmed_mean_draws
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties
@@ -25,7 +26,7 @@ from isocenter.ranking._ties import TIES_IN_WORDS, Ties
 _FEWEST = 5
 
 
-class _OverCases(ABC):
+class _OverCases(RankingRule, ABC):
     """What these rules have in common: one number per case, sorted and not weighed."""
 
     __slots__ = ()
@@ -39,6 +40,16 @@ class _OverCases(ABC):
     def reads(self) -> tuple[str, ...]:
         """The one metric that is aggregated."""
         return (self.metric,)
+
+    @property
+    def roundable(self) -> bool:
+        """An aggregate of values may be shown rounded."""
+        return True
+
+    @property
+    def stand_in(self) -> float | None:
+        """What the policy says of the metric."""
+        return self.missing.stand_in(catalogue.get(self.metric))
 
     def check(self) -> None:
         """Whether the metric can be ranked, and can have the value that a missing case counts as."""

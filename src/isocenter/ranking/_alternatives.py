@@ -27,7 +27,8 @@ from isocenter.ranking._missing import (
 from isocenter.ranking._multiverse import taking_part
 from isocenter.ranking._normalised import NormalisedSum
 from isocenter.ranking._outcomes import Universe
-from isocenter.ranking._rules import MeanThenRank, Rule
+from isocenter.ranking._rule import Rule
+from isocenter.ranking._rules import MeanThenRank
 from isocenter.ranking._tested import TestThenRank
 from isocenter.ranking._ties import Ties
 from isocenter.ranking._weighted import WeightedRanks

@@ -18,6 +18,7 @@ from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
 from isocenter.ranking._matrices import Floats
 from isocenter.ranking._missing import LeaveOut, Missing, check_missing
+from isocenter.ranking._rule import RankingRule
 from isocenter.ranking._rules import place
 from isocenter.ranking._score_draws import mean_draws
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties, rank_values
@@ -28,7 +29,7 @@ MEAN_RANK = catalogue.register(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankThenMean:
+class RankThenMean(RankingRule):
     """Rank the submissions in every case, by one metric or several, then rank by the (weighted) mean of the ranks.
 
     Attributes
@@ -83,6 +84,16 @@ class RankThenMean:
     def reads(self) -> tuple[str, ...]:
         """The metrics that it needs of every case."""
         return tuple(name for name, _ in self._weighted)
+
+    @property
+    def relative(self) -> bool:
+        """A rank depends on the others."""
+        return True
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """The metrics, if there are several."""
+        return self.reads if len(self.reads) > 1 else ()
 
     def check(self) -> None:
         """Whether every metric can be ranked, and can have the value that a missing case counts as."""

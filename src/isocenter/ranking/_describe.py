@@ -18,7 +18,8 @@ from isocenter.ranking._detection import DetectThenRank
 from isocenter.ranking._missing import FixedValue, Missing, Penalty
 from isocenter.ranking._normalised import NormalisedSum
 from isocenter.ranking._reading import Path, Reader, RuleProblem, quoted, unknown
-from isocenter.ranking._rules import MeanThenRank, Rule
+from isocenter.ranking._rule import Rule
+from isocenter.ranking._rules import MeanThenRank
 from isocenter.ranking._settings import CATALOGUE, MISSING_BY_WORD, NEEDED, read_setting
 from isocenter.ranking._tested import TestThenRank
 from isocenter.ranking._weighted import Limit, WeightedRanks

@@ -18,6 +18,7 @@ from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._draws import CaseDraws, Reject
 from isocenter.ranking._entry import Role
 from isocenter.ranking._missing import Disqualify, LeaveOut
+from isocenter.ranking._rule import RankingRule
 from isocenter.ranking._rules import place
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties, rank_values
 from isocenter.stats import detection_draws
@@ -27,7 +28,7 @@ _PARTS: tuple[Literal["auroc", "average_precision"], ...] = ("auroc", "average_p
 
 
 @dataclass(frozen=True, slots=True)
-class DetectThenRank:
+class DetectThenRank(RankingRule):
     """Rank by a number of all findings together (PI-CAI 2022).
 
     Attributes
@@ -66,6 +67,21 @@ class DetectThenRank:
     def reads(self) -> tuple[str, ...]:
         """What is needed of every case."""
         return CASE_METRICS
+
+    @property
+    def roundable(self) -> bool:
+        """A number of the cohort may be shown rounded."""
+        return True
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """AUROC and average precision, where their mean decides."""
+        return _PARTS if self.metric == "detection_score" else ()
+
+    @property
+    def has_findings(self) -> bool:
+        """It is made of nothing else."""
+        return True
 
     def check(self) -> None:
         """Whether the policy for missing cases makes sense."""

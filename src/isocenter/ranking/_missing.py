@@ -9,8 +9,23 @@ from typing import Literal
 from isocenter.metrics.catalogue import Metric
 
 
+class Policy:
+    """What a policy knows; the defaults are those of one that puts no number in the place of a missing case."""
+
+    __slots__ = ()
+
+    @property
+    def relative(self) -> bool:
+        """Whether what a missing case counts as depends on the other teams."""
+        return False
+
+    def stand_in(self, metric: Metric) -> float | None:  # noqa: ARG002 (for policies that know a value)
+        """The value of a case that has none; None where the metric alone does not say it."""
+        return None
+
+
 @dataclass(frozen=True, slots=True)
-class FixedValue:
+class FixedValue(Policy):
     """The case stays in the mean with this value (HECKTOR 2020: a Dice of 0)."""
 
     value: float
@@ -27,7 +42,7 @@ class FixedValue:
 
 
 @dataclass(frozen=True, slots=True)
-class WorstPossible:
+class WorstPossible(Policy):
     """The case counts as the worst value that the catalogue allows; an error for a metric without such a bound."""
 
     def stand_in(self, metric: Metric) -> float:
@@ -42,7 +57,7 @@ class WorstPossible:
 
 
 @dataclass(frozen=True, slots=True)
-class WorstObserved:
+class WorstObserved(Policy):
     """The case counts as the worst value that any team has: there, part by part ("case"), or in any case ("anywhere").
 
     Benchmarks and organisers are no teams; what they have stands in for nothing.
@@ -50,18 +65,28 @@ class WorstObserved:
 
     where: Literal["case", "anywhere"] = "case"
 
+    @property
+    def relative(self) -> bool:
+        """It is the worst of the teams."""
+        return True
+
     def __str__(self) -> str:
         return f"counts as the worst that any team has {'there' if self.where == 'case' else 'in any case'}"
 
 
 @dataclass(frozen=True, slots=True)
-class Penalty:
+class Penalty(Policy):
     """The case counts as so many times the worst value that any team has in any case.
 
     For metrics of which lower is better, and from 0 on: a multiple of a share or a likelihood would mean nothing.
     """
 
     factor: float
+
+    @property
+    def relative(self) -> bool:
+        """It is the worst of the teams."""
+        return True
 
     def of(self, worst: float, metric: Metric) -> float:
         """The value of a case that has none, which is never better than the worst that was seen."""
@@ -72,7 +97,7 @@ class Penalty:
 
 
 @dataclass(frozen=True, slots=True)
-class RankLast:
+class RankLast(Policy):
     """In the case the submission ranks behind all that have an output; for rules that rank case by case."""
 
     def __str__(self) -> str:
@@ -80,7 +105,7 @@ class RankLast:
 
 
 @dataclass(frozen=True, slots=True)
-class LeaveOut:
+class LeaveOut(Policy):
     """The mean is over the other cases, and the board says over how many. It rewards leaving out what is difficult."""
 
     def __str__(self) -> str:
@@ -88,7 +113,7 @@ class LeaveOut:
 
 
 @dataclass(frozen=True, slots=True)
-class Disqualify:
+class Disqualify(Policy):
     """One such case and the submission is on no board (PI-CAI)."""
 
     def __str__(self) -> str:

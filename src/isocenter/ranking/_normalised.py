@@ -17,6 +17,7 @@ from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
 from isocenter.ranking._matrices import Floats
 from isocenter.ranking._missing import Missing
+from isocenter.ranking._rule import RankingRule
 from isocenter.ranking._rules import MeanThenRank, place
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties
 
@@ -33,7 +34,7 @@ NORMALISED = catalogue.register(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NormalisedSum:
+class NormalisedSum(RankingRule):
     """Mean of each metric, stretched so that the worst team has 0 and the best 1; then the weighted mean of these.
 
     Offered to reproduce rankings that were made so (SynthRAD2023). Not to be recommended: the score of everybody
@@ -66,6 +67,16 @@ class NormalisedSum:
     def reads(self) -> tuple[str, ...]:
         """The metrics that it needs of every case."""
         return tuple(name for name, _ in self.metrics)
+
+    @property
+    def relative(self) -> bool:
+        """The scale is that of the best and the worst team."""
+        return True
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """The metrics that are added up."""
+        return self.reads
 
     def check(self) -> None:
         """Whether every metric can be ranked, and can have the value that a missing case counts as."""

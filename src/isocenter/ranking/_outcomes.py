@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isocenter.ranking._rules import Rule
+from isocenter.ranking._rule import Rule
 
 _NAMED = 3
 

@@ -24,7 +24,8 @@ from isocenter.ranking._missing import (
     WorstPossible,
 )
 from isocenter.ranking._normalised import NormalisedSum
-from isocenter.ranking._rules import MeanThenRank, Rule
+from isocenter.ranking._rule import Rule
+from isocenter.ranking._rules import MeanThenRank
 from isocenter.ranking._tested import TestThenRank
 from isocenter.ranking._ties import Ties
 from isocenter.ranking._weighted import Limit, WeightedRanks

@@ -13,7 +13,8 @@ from isocenter.metrics import catalogue
 from isocenter.ranking._board import Board, Note
 from isocenter.ranking._cells import read_cells
 from isocenter.ranking._ladder import Ladder, ladder_scores, rounded
-from isocenter.ranking._rules import MeanThenRank, Rule, place
+from isocenter.ranking._rule import Rule
+from isocenter.ranking._rules import MeanThenRank, place
 from isocenter.ranking._ties import Ties
 
 Rungs = float | Literal["parameter-free"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -17,34 +16,13 @@ from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
 from isocenter.ranking._missing import FixedValue, LeaveOut, Missing, check_missing
+from isocenter.ranking._rule import RankingRule
 from isocenter.ranking._score_draws import mean_draws, ratio_draws
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties, rank_values
 
 
-class Rule(Protocol):
-    """What a board needs of its rule."""
-
-    @property
-    def metric(self) -> str:
-        """The metric that decides."""
-        ...
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The metrics that it needs of every case."""
-        ...
-
-    def check(self) -> None:
-        """Raise ValueError if the rule cannot work, before anybody is scored."""
-        ...
-
-    def rank(self, scores: pl.DataFrame, *, name: str = "", roles: Mapping[str, Role] | None = None) -> Board:
-        """The board of a score table with a `submission` column."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class MeanThenRank:
+class MeanThenRank(RankingRule):
     """Mean over the cases, or over all their parts, then rank by the mean.
 
     Attributes
@@ -93,6 +71,31 @@ class MeanThenRank:
     def reads(self) -> tuple[str, ...]:
         """The one metric that is averaged."""
         return (self.metric,)
+
+    @property
+    def roundable(self) -> bool:
+        """A mean may be shown rounded."""
+        return True
+
+    @property
+    def laddered(self) -> bool:
+        """A mean over cases has a standard error."""
+        return self.over == "cases"
+
+    @property
+    def shows_means(self) -> bool:
+        """It is one."""
+        return True
+
+    @property
+    def mean_metric(self) -> str | None:
+        """The metric, where the mean is over cases."""
+        return self.metric if self.over == "cases" else None
+
+    @property
+    def stand_in(self) -> float | None:
+        """What the policy says of the metric."""
+        return self.missing.stand_in(catalogue.get(self.metric))
 
     def check(self) -> None:
         """Whether the metric can be ranked, and can have the value that a missing case counts as."""

@@ -17,7 +17,8 @@ from isocenter.ranking._cells import Cell, Cohort, Entry, Over, Undefined, read_
 from isocenter.ranking._detection import DetectThenRank
 from isocenter.ranking._entry import Role
 from isocenter.ranking._missing import Missing
-from isocenter.ranking._rules import MeanThenRank, Rule
+from isocenter.ranking._rule import Rule
+from isocenter.ranking._rules import MeanThenRank
 from isocenter.ranking._tested import Adjustment, TestThenRank
 from isocenter.resampling.matrices import Floats
 from isocenter.stats import Comparisons, compare, paired_t

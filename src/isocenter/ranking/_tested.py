@@ -20,6 +20,7 @@ from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
 from isocenter.ranking._matrices import Floats
 from isocenter.ranking._missing import LeaveOut, Missing, check_missing
+from isocenter.ranking._rule import RankingRule
 from isocenter.ranking._rules import place
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties
 from isocenter.stats import adjust, signed_rank_matrix
@@ -34,7 +35,7 @@ _MOST_VALUES = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class TestThenRank:
+class TestThenRank(RankingRule):
     """Test every submission against every other, then rank by how many it beats (as challengeR's test-then-rank).
 
     Attributes
@@ -70,6 +71,11 @@ class TestThenRank:
     def reads(self) -> tuple[str, ...]:
         """The one metric that is tested."""
         return (self.metric,)
+
+    @property
+    def relative(self) -> bool:
+        """A share of the others depends on them."""
+        return True
 
     def check(self) -> None:
         """Whether the metric can be ranked, and can have the value that a missing case counts as."""

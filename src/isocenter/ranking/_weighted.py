@@ -20,6 +20,7 @@ from isocenter.ranking._entry import Role
 from isocenter.ranking._matrices import Floats
 from isocenter.ranking._missing import Missing
 from isocenter.ranking._rank_draws import ranks_of
+from isocenter.ranking._rule import RankingRule
 from isocenter.ranking._rules import MeanThenRank
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties, rank_values
 
@@ -64,7 +65,7 @@ class Limit:
 
 
 @dataclass(frozen=True, slots=True)
-class WeightedRanks:
+class WeightedRanks(RankingRule):
     """Rank by the mean of each metric, then by the weighted mean of these ranks (DoseRAD2026).
 
     Attributes
@@ -134,6 +135,21 @@ class WeightedRanks:
     def reads(self) -> tuple[str, ...]:
         """The metrics that it needs of every case."""
         return tuple(name for name, _ in self.metrics if name not in self.given)
+
+    @property
+    def relative(self) -> bool:
+        """A rank depends on the others."""
+        return True
+
+    @property
+    def shows_means(self) -> bool:
+        """Ranks are of means."""
+        return True
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """The metrics whose ranks are weighed."""
+        return tuple(name for name, _ in self.metrics)
 
     def check(self) -> None:
         """Whether every metric can be ranked, and can have the value that a missing case counts as."""
