@@ -16,7 +16,7 @@ import isocenter
 from isocenter.detections import Finding, findings
 from isocenter.metrics import catalogue
 from isocenter.ranking import BoardRow, DetectThenRank, FixedValue, LeaveOut, Participation, counting, within_quota
-from isocenter.ranking._rules import place
+from isocenter.ranking.rules._base import place
 from isocenter.scores import Row, frame
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "ranking"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from isocenter.metrics import Metric, catalogue
 from isocenter.ranking import Disqualify, FixedValue, WorstPossible
-from isocenter.ranking._weighted import Limit, WeightedRanks
+from isocenter.ranking.rules.weighted_ranks import Limit, WeightedRanks
 from isocenter.scores import Row, frame
 
 for name, better in (("beam", "lower"), ("idd", "lower"), ("plan", "lower"), ("gamma", "higher"), ("dvh", "lower")):

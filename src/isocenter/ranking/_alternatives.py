@@ -10,10 +10,7 @@ from typing import get_args
 import polars as pl
 
 from isocenter.metrics import catalogue
-from isocenter.ranking._aggregates import QuantileThenRank, TrimmedMeanThenRank
-from isocenter.ranking._case_by_case import RankThenMean
 from isocenter.ranking._cells import cohort_of
-from isocenter.ranking._detection import DetectionMetric, DetectThenRank
 from isocenter.ranking._entry import Role
 from isocenter.ranking._missing import (
     Disqualify,
@@ -25,13 +22,17 @@ from isocenter.ranking._missing import (
     WorstPossible,
 )
 from isocenter.ranking._multiverse import taking_part
-from isocenter.ranking._normalised import NormalisedSum
 from isocenter.ranking._outcomes import Universe
-from isocenter.ranking._rule import Rule
-from isocenter.ranking._rules import MeanThenRank
-from isocenter.ranking._tested import TestThenRank
 from isocenter.ranking._ties import Ties
-from isocenter.ranking._weighted import WeightedRanks
+from isocenter.ranking.rules._base import Rule
+from isocenter.ranking.rules.detection import DetectionMetric, DetectThenRank
+from isocenter.ranking.rules.mean import MeanThenRank
+from isocenter.ranking.rules.mean_rank import RankThenMean
+from isocenter.ranking.rules.normalised_sum import NormalisedSum
+from isocenter.ranking.rules.paired_tests import TestThenRank
+from isocenter.ranking.rules.quantile import QuantileThenRank
+from isocenter.ranking.rules.trimmed_mean import TrimmedMeanThenRank
+from isocenter.ranking.rules.weighted_ranks import WeightedRanks
 
 _SIBLINGS = (
     ("dose_error", "dose_squared_error"),

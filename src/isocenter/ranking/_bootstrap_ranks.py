@@ -14,9 +14,9 @@ from isocenter.ranking._drawn import Drawable, Drawn, Rejecting, together
 from isocenter.ranking._entry import Role
 from isocenter.ranking._missing import Disqualify
 from isocenter.ranking._rank_sets import rank_sets_of_cases
-from isocenter.ranking._rule import Rule
-from isocenter.ranking._rules import MeanThenRank
 from isocenter.ranking._uncertainty import RankUncertainty, ranks_on_all
+from isocenter.ranking.rules._base import Rule
+from isocenter.ranking.rules.mean import MeanThenRank
 from isocenter.resampling.counts import Resamples, resample_in_parts
 from isocenter.resampling.matrices import Floats
 

@@ -12,17 +12,18 @@ from dataclasses import MISSING, fields
 from typing import Any
 
 from isocenter.detections import CASE_METRICS
-from isocenter.ranking._aggregates import QuantileThenRank, TrimmedMeanThenRank
-from isocenter.ranking._case_by_case import RankThenMean
-from isocenter.ranking._detection import DetectThenRank
 from isocenter.ranking._missing import FixedValue, Missing, Penalty
-from isocenter.ranking._normalised import NormalisedSum
 from isocenter.ranking._reading import Path, Reader, RuleProblem, quoted, unknown
-from isocenter.ranking._rule import Rule
-from isocenter.ranking._rules import MeanThenRank
 from isocenter.ranking._settings import CATALOGUE, MISSING_BY_WORD, NEEDED, read_setting
-from isocenter.ranking._tested import TestThenRank
-from isocenter.ranking._weighted import Limit, WeightedRanks
+from isocenter.ranking.rules._base import Rule
+from isocenter.ranking.rules.detection import DetectThenRank
+from isocenter.ranking.rules.mean import MeanThenRank
+from isocenter.ranking.rules.mean_rank import RankThenMean
+from isocenter.ranking.rules.normalised_sum import NormalisedSum
+from isocenter.ranking.rules.paired_tests import TestThenRank
+from isocenter.ranking.rules.quantile import QuantileThenRank
+from isocenter.ranking.rules.trimmed_mean import TrimmedMeanThenRank
+from isocenter.ranking.rules.weighted_ranks import Limit, WeightedRanks
 
 _KINDS: dict[str, type[Any]] = {
     "mean": MeanThenRank,

@@ -11,8 +11,8 @@ import polars as pl
 from isocenter.ranking._board import Board
 from isocenter.ranking._entry import Role
 from isocenter.ranking._outcomes import Multiverse, Outcome, Standing, Universe, some
-from isocenter.ranking._rule import Rule
 from isocenter.ranking._shakeup import compare_rankings
+from isocenter.ranking.rules._base import Rule
 
 
 def multiverse(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from isocenter.ranking._rule import Rule
+from isocenter.ranking.rules._base import Rule
 
 _NAMED = 3
 

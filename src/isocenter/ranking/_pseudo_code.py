@@ -9,10 +9,7 @@ import math
 from collections.abc import Sequence
 
 from isocenter.metrics import catalogue
-from isocenter.ranking._aggregates import QuantileThenRank, TrimmedMeanThenRank
-from isocenter.ranking._case_by_case import RankThenMean
 from isocenter.ranking._describe import describe
-from isocenter.ranking._detection import DetectThenRank
 from isocenter.ranking._missing import (
     Disqualify,
     FixedValue,
@@ -23,12 +20,16 @@ from isocenter.ranking._missing import (
     WorstObserved,
     WorstPossible,
 )
-from isocenter.ranking._normalised import NormalisedSum
-from isocenter.ranking._rule import Rule
-from isocenter.ranking._rules import MeanThenRank
-from isocenter.ranking._tested import TestThenRank
 from isocenter.ranking._ties import Ties
-from isocenter.ranking._weighted import Limit, WeightedRanks
+from isocenter.ranking.rules._base import Rule
+from isocenter.ranking.rules.detection import DetectThenRank
+from isocenter.ranking.rules.mean import MeanThenRank
+from isocenter.ranking.rules.mean_rank import RankThenMean
+from isocenter.ranking.rules.normalised_sum import NormalisedSum
+from isocenter.ranking.rules.paired_tests import TestThenRank
+from isocenter.ranking.rules.quantile import QuantileThenRank
+from isocenter.ranking.rules.trimmed_mean import TrimmedMeanThenRank
+from isocenter.ranking.rules.weighted_ranks import Limit, WeightedRanks
 
 _RANKS: dict[Ties, str] = {
     "min": "1 + #{t: t better than s}",

@@ -13,9 +13,9 @@ from isocenter.metrics import catalogue
 from isocenter.ranking._board import Board, Note
 from isocenter.ranking._cells import read_cells
 from isocenter.ranking._ladder import Ladder, ladder_scores, rounded
-from isocenter.ranking._rule import Rule
-from isocenter.ranking._rules import MeanThenRank, place
 from isocenter.ranking._ties import Ties
+from isocenter.ranking.rules._base import Rule, place
+from isocenter.ranking.rules.mean import MeanThenRank
 
 Rungs = float | Literal["parameter-free"]
 """How much better a submission must be to be shown: by a step, or by the standard error of the difference."""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, get_args
 
 from isocenter.ranking._cells import Over, Undefined
-from isocenter.ranking._detection import DetectionMetric
 from isocenter.ranking._missing import (
     Disqualify,
     FixedValue,
@@ -19,9 +18,10 @@ from isocenter.ranking._missing import (
     WorstPossible,
 )
 from isocenter.ranking._reading import Path, Reader, finite, quoted
-from isocenter.ranking._tested import Adjustment
 from isocenter.ranking._ties import TIES_IN_WORDS
-from isocenter.ranking._weighted import Limit
+from isocenter.ranking.rules.detection import DetectionMetric
+from isocenter.ranking.rules.paired_tests import Adjustment
+from isocenter.ranking.rules.weighted_ranks import Limit
 
 MISSING_BY_WORD: dict[str, Missing] = {
     "worst": WorstPossible(),

@@ -11,15 +11,16 @@ import polars as pl
 
 from isocenter.metrics import catalogue
 from isocenter.metrics.catalogue import Metric
-from isocenter.ranking._aggregates import QuantileThenRank, TrimmedMeanThenRank
-from isocenter.ranking._case_by_case import RankThenMean
 from isocenter.ranking._cells import Cell, Cohort, Entry, Over, Undefined, read_cells
-from isocenter.ranking._detection import DetectThenRank
 from isocenter.ranking._entry import Role
 from isocenter.ranking._missing import Missing
-from isocenter.ranking._rule import Rule
-from isocenter.ranking._rules import MeanThenRank
-from isocenter.ranking._tested import Adjustment, TestThenRank
+from isocenter.ranking.rules._base import Rule
+from isocenter.ranking.rules.detection import DetectThenRank
+from isocenter.ranking.rules.mean import MeanThenRank
+from isocenter.ranking.rules.mean_rank import RankThenMean
+from isocenter.ranking.rules.paired_tests import Adjustment, TestThenRank
+from isocenter.ranking.rules.quantile import QuantileThenRank
+from isocenter.ranking.rules.trimmed_mean import TrimmedMeanThenRank
 from isocenter.resampling.matrices import Floats
 from isocenter.stats import Comparisons, compare, paired_t
 

@@ -18,9 +18,8 @@ from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._draws import CaseDraws, Reject
 from isocenter.ranking._entry import Role
 from isocenter.ranking._missing import Disqualify, LeaveOut
-from isocenter.ranking._rule import RankingRule
-from isocenter.ranking._rules import place
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties, rank_values
+from isocenter.ranking.rules._base import RankingRule, place
 from isocenter.stats import detection_draws
 
 DetectionMetric = Literal["detection_score", "auroc", "average_precision"]

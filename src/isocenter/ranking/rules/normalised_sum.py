@@ -17,9 +17,9 @@ from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
 from isocenter.ranking._matrices import Floats
 from isocenter.ranking._missing import Missing
-from isocenter.ranking._rule import RankingRule
-from isocenter.ranking._rules import MeanThenRank, place
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties
+from isocenter.ranking.rules._base import RankingRule, place
+from isocenter.ranking.rules.mean import MeanThenRank
 
 NORMALISED = catalogue.register(
     Metric(

@@ -20,9 +20,9 @@ from isocenter.ranking._entry import Role
 from isocenter.ranking._matrices import Floats
 from isocenter.ranking._missing import Missing
 from isocenter.ranking._rank_draws import ranks_of
-from isocenter.ranking._rule import RankingRule
-from isocenter.ranking._rules import MeanThenRank
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties, rank_values
+from isocenter.ranking.rules._base import RankingRule
+from isocenter.ranking.rules.mean import MeanThenRank
 
 WEIGHTED_RANK = catalogue.register(
     Metric("weighted_rank", "", "lower", (1.0, math.inf), 2, "weighted mean of the ranks by several metrics")

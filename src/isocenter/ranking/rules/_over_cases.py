@@ -1,10 +1,10 @@
-"""Rules that aggregate over the cases by something else than a mean, then rank."""
+"""What rules have in common that take one number per case, sorted and not weighed, and rank by an aggregate of them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -17,16 +17,11 @@ from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
 from isocenter.ranking._matrices import Floats
 from isocenter.ranking._missing import LeaveOut, Missing, check_missing
-from isocenter.ranking._rule import RankingRule
-from isocenter.ranking._rules import place
-from isocenter.ranking._score_draws import quantile_draws, trimmed_mean_draws
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties
-
-# Cases on the thinner side of a quantile, from which on its draws are nearly normal.
-_FEWEST = 5
+from isocenter.ranking.rules._base import RankingRule, place
 
 
-class _OverCases(RankingRule, ABC):
+class OverCases(RankingRule, ABC):
     """What these rules have in common: one number per case, sorted and not weighed."""
 
     __slots__ = ()
@@ -118,60 +113,6 @@ class _OverCases(RankingRule, ABC):
         cohort = read_cells(scores, self.metric, self.missing, roles=roles)
         refuse_weights(cohort, self._words())
         return cohort, cohort.sums()[0]
-
-
-@dataclass(frozen=True, slots=True)
-class QuantileThenRank(_OverCases):
-    """Rank by a quantile over the cases, the median if not said otherwise.
-
-    Attributes
-    ----------
-    metric, missing, ties, tolerance
-        As in `MeanThenRank`.
-    q
-        Which quantile, from 0 to 1; between two cases it is interpolated linearly.
-    """
-
-    metric: str
-    missing: Missing
-    q: float = 0.5
-    ties: Ties = "min"
-    tolerance: float = 1e-9
-
-    def _rough(self, cases: int) -> str:
-        beyond = min(self.q, 1 - self.q) * cases
-        return "" if beyond >= _FEWEST else f"a {self._words()} of {cases} cases hangs on a few of them"
-
-    def _words(self) -> str:
-        return "median" if self.q == 0.5 else f"{self.q:g} quantile"
-
-    def _scores(self, values: Floats, draws: CaseDraws) -> Floats:
-        return quantile_draws(values, draws, q=self.q)
-
-
-@dataclass(frozen=True, slots=True)
-class TrimmedMeanThenRank(_OverCases):
-    """Rank by the mean over the cases without so many of the lowest and of the highest.
-
-    Attributes
-    ----------
-    metric, missing, ties, tolerance
-        As in `MeanThenRank`.
-    proportion
-        Which part of the cases is left out at each end, rounded down to whole cases.
-    """
-
-    metric: str
-    missing: Missing
-    proportion: float = 0.1
-    ties: Ties = "min"
-    tolerance: float = 1e-9
-
-    def _words(self) -> str:
-        return f"mean without the {100 * self.proportion:g} % lowest and highest"
-
-    def _scores(self, values: Floats, draws: CaseDraws) -> Floats:
-        return trimmed_mean_draws(values, draws, proportion=self.proportion)
 
 
 def refuse_weights(cohort: Cohort, what: str) -> None:

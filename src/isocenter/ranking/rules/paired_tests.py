@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from isocenter.metrics import catalogue
 from isocenter.metrics.catalogue import Metric
-from isocenter.ranking._aggregates import refuse_weights
 from isocenter.ranking._board import Board
 from isocenter.ranking._cells import Cohort, read_cells
 from isocenter.ranking._drawn import Drawn
@@ -20,9 +19,9 @@ from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
 from isocenter.ranking._matrices import Floats
 from isocenter.ranking._missing import LeaveOut, Missing, check_missing
-from isocenter.ranking._rule import RankingRule
-from isocenter.ranking._rules import place
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties
+from isocenter.ranking.rules._base import RankingRule, place
+from isocenter.ranking.rules._over_cases import refuse_weights
 from isocenter.stats import adjust, signed_rank_matrix
 
 WIN_SHARE = catalogue.register(

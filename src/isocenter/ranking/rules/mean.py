@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from isocenter.metrics import catalogue
-from isocenter.metrics.catalogue import Metric
-from isocenter.ranking._board import Board, BoardRow, Note
+from isocenter.ranking._board import Board, Note
 from isocenter.ranking._cells import Cohort, Over, Undefined, left_out_notes, mean_of, read_cells
 from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
 from isocenter.ranking._missing import FixedValue, LeaveOut, Missing, check_missing
-from isocenter.ranking._rule import RankingRule
 from isocenter.ranking._score_draws import mean_draws, ratio_draws
-from isocenter.ranking._ties import TIES_IN_WORDS, Ties, rank_values
+from isocenter.ranking._ties import TIES_IN_WORDS, Ties
+from isocenter.ranking.rules._base import RankingRule, place
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,34 +174,3 @@ class MeanThenRank(RankingRule):
 
     def _read(self, scores: pl.DataFrame, roles: Mapping[str, Role] | None) -> Cohort:
         return read_cells(scores, self.metric, self.missing, over=self.over, undefined=self.undefined, roles=roles)
-
-
-def place(rows: Sequence[BoardRow], *, metric: Metric, ties: Ties, tolerance: float, name: str, rule: str) -> Board:
-    """A board of rows that have their score: ranked, in order, and those without a score unlisted."""
-    assert metric.better != "neither"
-    scored = [row for row in rows if row.score is not None]
-    competing = [row for row in scored if row.role == "team"]
-    ranks = rank_values([row.score for row in competing], metric.better, ties=ties, tolerance=tolerance)
-    ranked = {row.submission: rank for row, rank in zip(competing, ranks, strict=True)}
-    sign = -1.0 if metric.better == "higher" else 1.0
-    placed = sorted(
-        (replace(row, rank=ranked.get(row.submission)) for row in scored),
-        key=lambda row: (sign * (row.score or 0.0), row.rank or 0.0, row.submission),
-    )
-    return Board(
-        name=name,
-        metric=metric.name,
-        rule=rule,
-        rows=tuple(_tied_by_name(placed)),
-        unlisted=tuple(row for row in rows if row.score is None),
-    )
-
-
-def _tied_by_name(rows: list[BoardRow]) -> list[BoardRow]:
-    """Rows of one shared rank in alphabetical order: rounding noise must not decide who is named first."""
-    first: dict[float, int] = {}
-    for i, row in enumerate(rows):
-        if row.rank is not None:
-            first.setdefault(row.rank, i)
-    places = [i if row.rank is None else first[row.rank] for i, row in enumerate(rows)]
-    return [row for _, _, row in sorted(zip(places, (row.submission for row in rows), rows, strict=True))]

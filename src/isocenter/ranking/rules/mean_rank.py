@@ -18,10 +18,9 @@ from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
 from isocenter.ranking._matrices import Floats
 from isocenter.ranking._missing import LeaveOut, Missing, check_missing
-from isocenter.ranking._rule import RankingRule
-from isocenter.ranking._rules import place
 from isocenter.ranking._score_draws import mean_draws
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties, rank_values
+from isocenter.ranking.rules._base import RankingRule, place
 
 MEAN_RANK = catalogue.register(
     Metric("mean_rank", "", "lower", (1.0, math.inf), 2, "mean over the cases of the rank in each of them")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol, cast
 
 import polars as pl
 
 from isocenter.detections import Detections
-from isocenter.ranking._board import Board
+from isocenter.metrics.catalogue import Metric
+from isocenter.ranking._board import Board, BoardRow
 from isocenter.ranking._entry import Role
+from isocenter.ranking._ties import Ties, rank_values
 
 
 class Rule(Protocol):
@@ -111,3 +114,34 @@ class _Structural:
 def capabilities_of(rule: Rule) -> RankingRule:
     """What can be done with a rule, also with one that has no more than a board needs."""
     return rule if isinstance(rule, RankingRule) else cast("RankingRule", _Structural(rule))
+
+
+def place(rows: Sequence[BoardRow], *, metric: Metric, ties: Ties, tolerance: float, name: str, rule: str) -> Board:
+    """A board of rows that have their score: ranked, in order, and those without a score unlisted."""
+    assert metric.better != "neither"
+    scored = [row for row in rows if row.score is not None]
+    competing = [row for row in scored if row.role == "team"]
+    ranks = rank_values([row.score for row in competing], metric.better, ties=ties, tolerance=tolerance)
+    ranked = {row.submission: rank for row, rank in zip(competing, ranks, strict=True)}
+    sign = -1.0 if metric.better == "higher" else 1.0
+    placed = sorted(
+        (replace(row, rank=ranked.get(row.submission)) for row in scored),
+        key=lambda row: (sign * (row.score or 0.0), row.rank or 0.0, row.submission),
+    )
+    return Board(
+        name=name,
+        metric=metric.name,
+        rule=rule,
+        rows=tuple(_tied_by_name(placed)),
+        unlisted=tuple(row for row in rows if row.score is None),
+    )
+
+
+def _tied_by_name(rows: list[BoardRow]) -> list[BoardRow]:
+    """Rows of one shared rank in alphabetical order: rounding noise must not decide who is named first."""
+    first: dict[float, int] = {}
+    for i, row in enumerate(rows):
+        if row.rank is not None:
+            first.setdefault(row.rank, i)
+    places = [i if row.rank is None else first[row.rank] for i, row in enumerate(rows)]
+    return [row for _, _, row in sorted(zip(places, (row.submission for row in rows), rows, strict=True))]
