@@ -18,8 +18,6 @@ from hypothesis import strategies as st
 
 import isocenter
 from isocenter.editions import BoardRule, Edition, EditionError, apply, awards, in_force, new, parse, render
-from isocenter.editions._board_rule import LimitRule, WeightedMetric
-from isocenter.editions._values import Penalised
 from isocenter.evaluation import Challenge, Score
 from isocenter.metrics import catalogue
 from isocenter.ranking import (
@@ -43,8 +41,13 @@ from isocenter.ranking import (
     WorstPossible,
     describe,
 )
+from isocenter.schema import Penalised
+from isocenter.schema.tables import table_in
 from isocenter.scores import Row, frame
 from isocenter.submissions import MaskFile
+
+LimitRule: Any = table_in(BoardRule.model_fields["limits"])
+WeightedMetric: Any = table_in(BoardRule.model_fields["metrics"])
 
 catalogue.register(catalogue.Metric("edition_time", "s", "lower", (0.0, math.inf), 1, "a time, for these tests"))
 catalogue.register(catalogue.Metric("edition_mood", "", "neither", (0.0, 1.0), 1, "an observation, for these tests"))

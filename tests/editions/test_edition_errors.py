@@ -106,6 +106,9 @@ HIDDEN = "a character stands here that is not allowed, or that an editor does no
 USED = "this name was already used above; each phase and each prize has its own heading in double brackets"
 VALUE = "what follows the = is no value; a text stands in quotes, a date and a number do not"
 WEIGHTS = 'metrics = ["dice", { metric = "jaccard", weight = 2 }]'
+METRIC = "write the name of a metric in quotes"
+DECIMALS = 'write a whole number from 0 to 15, or "catalogue"'
+ONE_WEIGHTED = 'write a name in quotes, or { metric = "dice", weight = 2 }'
 WEIGHTED = (
     "write names of metrics between brackets, with weights or without, such as "
     '["dice", { metric = "jaccard", weight = 2 }]'
@@ -198,7 +201,13 @@ def test_the_good_file_is_good() -> None:
         ('ties = "min"', "ties = true", "policies.ties", 'true is not allowed; write "min", "average" or "dense"'),
         ("missing = 0", 'missing = "zero"', "policies.missing", f'"zero" is not allowed; {MISSING}'),
         ("missing = 0", "missing = nan", "policies.missing", f"nan is not allowed; {MISSING}"),
-        ("missing = 0", "missing = { penalty = 0.5 }", "policies.missing", f"a table is not allowed; {MISSING}"),
+        ("missing = 0", "missing = { factor = 0.5 }", "policies.missing", f"a table is not allowed; {MISSING}"),
+        (
+            "missing = 0",
+            "missing = { penalty = 0.5 }",
+            "policies.missing.penalty",
+            "0.5 is not allowed; write a number, 1 or more",
+        ),
         ("missing = 0", "missing = { penality = 2 }", "policies.missing", f"a table is not allowed; {MISSING}"),
         (
             "missing = 0",
@@ -220,7 +229,12 @@ def test_the_good_file_is_good() -> None:
             '"HECKTOR" is not allowed; write the name of a challenge in quotes, such as "hecktor2020"',
         ),
         (INSTITUTES, 'organisers = "X"', "organisers", f'"X" is not allowed; {NAMES}'),
-        (INSTITUTES, 'organisers = [\n"X",\n5]', "organisers[2]", f"5 is not allowed; {NAMES}"),
+        (
+            INSTITUTES,
+            'organisers = [\n"X",\n5]',
+            "organisers[2]",
+            "5 is not allowed; write a text in quotes that is not empty",
+        ),
         (INSTITUTES, "contact = 5", "contact", '5 is not allowed; write a text in quotes, or ""'),
         (INSTITUTES, 'url = "example.org"', "url", f'"example.org" is not allowed; {URL}'),
         (OPENS, "opens = 2020", "phases[2].opens", f"2020 is not allowed; {MOMENT}"),
@@ -308,7 +322,7 @@ def test_the_good_file_is_good() -> None:
         ("q = 0.5", "q = 50", "boards[2].q", "50 is not allowed; write a number from 0 to 1"),
         ("q = 0.5", 'q = "0.5"', "boards[2].q", '"0.5" is not allowed; write a number from 0 to 1'),
         ("q = 0.5", "alpha = 1", "boards[2].alpha", "1 is not allowed; write a number above 0 and below 1"),
-        ("q = 0.5", "decimals = 16", "boards[2].decimals", '16 is not allowed; write a whole number or "catalogue"'),
+        ("q = 0.5", "decimals = 16", "boards[2].decimals", f"16 is not allowed; {DECIMALS}"),
         (
             "q = 0.5",
             "tolerance = inf",
@@ -323,9 +337,15 @@ def test_the_good_file_is_good() -> None:
         ),
         ("q = 0.5", "main = true", "boards[2].main", "board 1 is already the main one; write false, or leave it out"),
         ('name = "median"', 'name = "both"', "boards[2].name", '"both" is already the name of board 1; write another'),
-        ("given = []", "given = [\n'dice',\n3]", "boards[1].given[2]", f"3 is not allowed; {METRICS}"),
+        (
+            "given = []",
+            "given = [\n'dice',\n3]",
+            "boards[1].given[2]",
+            "3 is not allowed; write the name of a metric in quotes",
+        ),
+        ("given = []", "given = 3", "boards[1].given", f"3 is not allowed; {METRICS}"),
         (WEIGHTS, "metrics = []\nover = 'case'", "boards[1].over", OVER),
-        (WEIGHTS, "metrics = [\n'dice',\n3]", "boards[1].metrics[2]", f"3 is not allowed; {WEIGHTED}"),
+        (WEIGHTS, "metrics = [\n'dice',\n3]", "boards[1].metrics[2]", f"3 is not allowed; {ONE_WEIGHTED}"),
         (WEIGHTS, 'metrics = "dice"', "boards[1].metrics", f'"dice" is not allowed; {WEIGHTED}'),
         # who may take part
         (

@@ -34,8 +34,8 @@ from isocenter.editions import (
     write,
 )
 from isocenter.editions._model import closing_last
-from isocenter.editions._problems import allowed_in
-from isocenter.editions._values import Penalised
+from isocenter.schema import Penalised
+from isocenter.schema.tables import allowed_in
 
 EDITION = Edition.model_validate(
     {

@@ -28,9 +28,6 @@ from isocenter.editions import (
     Prize,
     Summary,
 )
-from isocenter.editions._board_rule import LimitRule, WeightedMetric
-from isocenter.editions._problems import allowed_in
-from isocenter.editions._values import Penalised
 from isocenter.ranking import (
     RULE_KINDS,
     DescriptionError,
@@ -43,8 +40,12 @@ from isocenter.ranking import (
     TrimmedMeanThenRank,
     missing_of,
 )
+from isocenter.schema import Penalised
+from isocenter.schema.tables import allowed_in, table_in
 
 SUMMER = timezone(timedelta(hours=2))
+LimitRule: Any = table_in(BoardRule.model_fields["limits"])
+WeightedMetric: Any = table_in(BoardRule.model_fields["metrics"])
 
 
 def a_phase(**changes: Any) -> dict[str, Any]:
@@ -220,11 +221,7 @@ def test_a_missing_case_may_count_as_a_multiple_of_the_worst() -> None:
 
 NO_PENALTIES = [
     {},
-    {"penalty": 0.5},
-    {"penalty": "2"},
-    {"penalty": True},
     {"penalty": 2, "x": 1},
-    {"penalty": math.inf},
 ]
 
 
@@ -234,6 +231,11 @@ NO_PENALTIES = [
 )
 def test_a_missing_case_counts_as_nothing_else(missing: object) -> None:
     assert is_refused(Policies, {"missing": missing}, "missing")
+
+
+@pytest.mark.parametrize("penalty", [0.5, "2", True, math.inf, math.nan, Decimal("NaN"), 10**400, None])
+def test_a_penalty_is_a_number_that_makes_nothing_better(penalty: object) -> None:
+    assert is_refused(Policies, {"missing": {"penalty": penalty}}, "missing", "penalty")
 
 
 def test_an_amount_is_exact() -> None:

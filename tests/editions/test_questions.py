@@ -13,8 +13,8 @@ from pydantic import BaseModel
 from isocenter import editions
 from isocenter.challenges.openkbp2020._forms import EQUITY, REGISTRATION, SURVEY
 from isocenter.editions import DECLINED, Edition, EditionError, EquityQuestion, Question, Terms, parse, render
-from isocenter.editions._problems import allowed_in
 from isocenter.evaluation import load_challenge
+from isocenter.schema.tables import allowed_in
 
 BASE = """\
 challenge = "hecktor2020"

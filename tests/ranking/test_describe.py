@@ -339,7 +339,7 @@ def test_a_wrong_setting_is_named_with_what_was_found_and_what_is_allowed(
         ({"metrics": []}, "metrics", "an empty list is not allowed; write names of metrics between brackets"),
         ({"metrics": "dice"}, "metrics", '"dice" is not allowed; write names of metrics between brackets'),
         ({"metrics": ["dice", 3]}, "metrics[2]", "3 is not allowed; write a name in quotes, or { metric"),
-        ({"metrics": ["dice", {"weight": 2}]}, "metrics[2]", "a table is not allowed; write a name in quotes"),
+        ({"metrics": ["dice", {"weight": 2}]}, "metrics[2].metric", "is missing; write the name of a metric in quotes"),
         ({"metrics": ["dice", "dice"]}, "metrics[2]", '"dice" is already among the metrics; write each of them once'),
         ({"metrics": ["dice", "jacard"]}, "metrics[2]", '(did you mean "jaccard"?)'),
         (
@@ -358,8 +358,9 @@ def test_a_wrong_setting_is_named_with_what_was_found_and_what_is_allowed(
         ({"tie_breaks": "dice"}, "tie_breaks", '"dice" is not allowed; write names of metrics in quotes between'),
         ({"tie_breaks": [1]}, "tie_breaks[1]", "1 is not allowed; write the name of a metric in quotes"),
         ({"limits": {"metric": "dice"}}, "limits", "a table is not allowed; write limits between brackets"),
-        ({"limits": [{"value": 0.5}]}, "limits[1]", "a table is not allowed; write { metric"),
-        ({"limits": [{"metric": "dice"}]}, "limits[1].value", "nothing is not allowed; write a number"),
+        ({"limits": [0.5]}, "limits[1]", "0.5 is not allowed; write { metric"),
+        ({"limits": [{"value": 0.5}]}, "limits[1].metric", "is missing; write the name of a metric in quotes"),
+        ({"limits": [{"metric": "dice"}]}, "limits[1].value", "is missing; write a number"),
         ({"limits": [{"metric": "recall", "value": 0.5}]}, "limits[1].metric", "write a metric of this rule"),
         (
             {"limits": [{"metric": "dice", "value": 0.5, "at": "exclude"}]},
@@ -388,6 +389,7 @@ def test_everything_that_is_wrong_comes_at_once() -> None:
         "metrics[2].weight",
         "missing",
         "ties",
+        "limits[1].metric",
         "limits[1].value",
     ]
     several = {"rule": "weighted-ranks", "metrics": ["dyce", "jaccard"], "missing": 2, "tie_breaks": ["dice"]}

@@ -34,8 +34,15 @@ def test_every_board_has_a_title_that_no_other_has_and_a_rule_without_names_of_c
         assert "_" not in title + rule_in_words(rule)
 
 
-def test_what_is_no_metric_stays_as_it_is() -> None:
-    assert rule_in_words("mean dose_error by no_such_metric") == "mean Dose error by no_such_metric"
+def test_a_rule_of_another_package_keeps_its_own_sentence() -> None:
+    class Foreign:
+        metric = "dose_error"
+        reads = ("dose_error",)
+
+        def __str__(self) -> str:
+            return "by dose_error and no_such_metric"
+
+    assert rule_in_words(Foreign()) == "by dose_error and no_such_metric"
 
 
 def test_pages_name_boards_in_words_and_addresses_by_code(world) -> None:

@@ -57,7 +57,7 @@ def findings(
     """
     from isocenter import atomic, report, scores
     from isocenter.evaluation import available_cores, read_facts
-    from isocenter.ranking import DetectThenRank
+    from isocenter.ranking import capabilities_of
     from isocenter.stats import detection_subgroups, summarise_detections
 
     which = setting(challenge).challenge
@@ -65,7 +65,7 @@ def findings(
         if path is not None and (path.is_dir() or path.suffix != suffix):
             msg = f"{path} should be a file that ends in {suffix}"
             raise typer.BadParameter(msg, param_hint=option)
-    rule = next((rule for rule in which.boards.values() if isinstance(rule, DetectThenRank)), None)
+    rule = next((rule for rule in map(capabilities_of, which.boards.values()) if rule.has_findings), None)
     if rule is None:
         msg = f"{which.name} is no challenge of detection"
         raise typer.BadParameter(msg, param_hint="CHALLENGE")

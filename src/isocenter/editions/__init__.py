@@ -19,13 +19,13 @@ what was found and what may be written instead.
 from isocenter.editions import audit
 from isocenter.editions._admission import Admission, TeamStanding, admitted, barred
 from isocenter.editions._awards import Award, awards
-from isocenter.editions._board_rule import BoardRule
 from isocenter.editions._challenge import apply, in_force, new, phase_of
 from isocenter.editions._countries import COUNTRIES
 from isocenter.editions._description import Assessment, Datasets, Mission, Organisation, Summary
 from isocenter.editions._equity import Batch, Tally, sealed, tally
 from isocenter.editions._forms import AnswerProblem, Answers, TeamState, check_answers, missing, void_reasons
 from isocenter.editions._model import Edition, Policies
+from isocenter.editions._own_board import board_rule
 from isocenter.editions._phase import Phase
 from isocenter.editions._pooling import LEAST, Pooled, PooledRows, pool, pool_rows
 from isocenter.editions._problems import EditionError, EditionProblem
@@ -99,3 +99,11 @@ __all__ = [
     "void_reasons",
     "write",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """The table of a board needs the rules, which are imported when somebody asks for it."""
+    if name == "BoardRule":
+        return board_rule()
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

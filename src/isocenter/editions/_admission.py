@@ -12,7 +12,7 @@ from isocenter.editions._model import Edition
 from isocenter.editions._phase import Phase
 from isocenter.editions._sight import Viewer, is_known, sight
 from isocenter.editions._standing import places, team_of
-from isocenter.editions._values import show
+from isocenter.schema import show
 
 if TYPE_CHECKING:
     from isocenter.ranking import Board

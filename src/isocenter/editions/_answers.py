@@ -13,7 +13,7 @@ import unicodedata
 
 from isocenter.editions._countries import COUNTRIES, country_of
 from isocenter.editions._questions import DECLINED, PARTED, AnyQuestion, head_of, is_open
-from isocenter.editions._values import show
+from isocenter.schema import show
 
 Value = str | bool | float | tuple[str, ...]
 """What is kept: a text, true or false, a number, or the chosen answers in the order of the question."""

@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from isocenter.editions._board_rule import BoardRule, WeightedMetric
 from isocenter.editions._model import Edition, Policies
-from isocenter.editions._problems import EditionProblem, where
-from isocenter.editions._table import Table
-from isocenter.editions._values import Penalised, show
+from isocenter.editions._own_board import OwnBoard
+from isocenter.editions._problems import EditionProblem
+from isocenter.schema import Penalised, show, where
+from isocenter.schema.tables import Table
 
 if TYPE_CHECKING:
     from isocenter.evaluation import Challenge
@@ -66,17 +66,16 @@ def _own(edition: Edition, challenge: Challenge) -> tuple[dict[str, Rule], list[
         except DescriptionError as error:
             for problem in error.problems:
                 path = ("boards", i, *problem.path)
-                problems.append(
-                    EditionProblem(None, where(path), problem.found, _said(problem.message, path[2], entry))
-                )
+                message = _explain(problem.message, path[2], entry, absent=problem.is_missing)
+                problems.append(EditionProblem(None, where(path), problem.found, message))
             continue
         if reason := _would_win(getattr(rule, "missing", None), rule):
             place = where(("boards", i, "missing"))
-            problems.append(EditionProblem(None, place, show(described["missing"]), _said(reason, "missing", entry)))
+            problems.append(EditionProblem(None, place, show(described["missing"]), _explain(reason, "missing", entry)))
     return rules, problems
 
 
-def _described(entry: BoardRule, policies: Policies) -> dict[str, Any]:
+def _described(entry: OwnBoard, policies: Policies) -> dict[str, Any]:
     """What a board is ranked by, in the words of `isocenter.ranking.describe`."""
     found = {name: _plain(value) for name, value in entry if name not in ("name", "main") and value is not None}
     for policy in _POLICIES:
@@ -85,21 +84,19 @@ def _described(entry: BoardRule, policies: Policies) -> dict[str, Any]:
     return found
 
 
-def _said(message: str, key: str | int, entry: BoardRule) -> str:
+def _explain(message: str, key: str | int, entry: OwnBoard, *, absent: bool = False) -> str:
     """A sentence about a policy that the board does not set itself says where it may be set."""
     if key not in _POLICIES or getattr(entry, str(key)) is not None:
         return message
-    if message.startswith("is missing"):
+    if absent:
         return f"{message}, here or under the heading [policies]"
     return f"{message}; it is that of the heading [policies], write another one here"
 
 
 def _plain(value: object) -> Any:
     """A value of the model as one of JSON or TOML; a metric without a weight as its name, as a file has it."""
-    if isinstance(value, WeightedMetric) and value.weight == 1:
-        return value.metric
     if isinstance(value, Table):
-        return dict(value)
+        return value.as_written()
     if isinstance(value, Penalised):
         return {"penalty": value.penalty}
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
@@ -152,9 +149,9 @@ def _refusal(policy: Missing, rule: Rule) -> str:
 def _would_win(policy: Missing | None, rule: Rule) -> str:
     """Why a case must not count as this: no team could do better by any metric of the rule; "" if it may."""
     from isocenter.metrics import catalogue
-    from isocenter.ranking import FixedValue
 
-    for metric in map(catalogue.get, rule.reads):
-        if isinstance(policy, FixedValue) and metric.better != "neither" and policy.value == metric.best:
-            return f"{policy.value:g} is the best {metric.name} there is; a missing case would beat every other"
+    for metric in map(catalogue.get, rule.reads if policy is not None else ()):
+        value = policy.stand_in(metric) if policy is not None and metric.better != "neither" else None
+        if value is not None and value == metric.best:
+            return f"{value:g} is the best {metric.name} there is; a missing case would beat every other"
     return ""

@@ -14,7 +14,7 @@ from isocenter.editions._model import Edition, Policies
 from isocenter.editions._phase import Phase
 from isocenter.editions._problems import EditionError, EditionProblem, check, path_of
 from isocenter.editions._toml import file_at, load
-from isocenter.editions._values import show
+from isocenter.schema import show
 
 if TYPE_CHECKING:
     from isocenter.evaluation import Challenge

@@ -20,8 +20,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from isocenter.editions._table import Table
-from isocenter.editions._values import Allowed
+from isocenter.schema import Allowed
+from isocenter.schema.tables import Table
 
 _PROSE = 'a text in quotes that is not empty, or between """ and """ if it has several lines'
 _WORDS = 'words in quotes between brackets, such as ["segmentation", "PET/CT"]'

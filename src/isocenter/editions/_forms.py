@@ -11,7 +11,7 @@ from isocenter.editions._answers import AnswerError, Value, is_blank, text_of, v
 from isocenter.editions._challenge import phase_of
 from isocenter.editions._model import Edition
 from isocenter.editions._questions import AnyQuestion, Terms
-from isocenter.editions._values import show
+from isocenter.schema import show
 
 Asked = TypeVar("Asked", bound=AnyQuestion)
 

@@ -18,7 +18,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-Path = tuple[str | int, ...]
+from isocenter.schema import Path
+
 _DEEPEST = 50  # parts of a path; an edition has three, and longer ones would only cost memory
 
 # The closing quotes of a long string may follow one or two quotes of its content: """"yes"""" holds "yes".

@@ -22,14 +22,12 @@ from typing import Annotated
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from isocenter.editions._board_rule import BoardRule
 from isocenter.editions._description import Assessment, Datasets, Mission, Organisation, Summary
+from isocenter.editions._own_board import Board, OwnBoard
 from isocenter.editions._phase import Phase
 from isocenter.editions._questions import EquityQuestion, Question, Terms
 from isocenter.editions._reading import Reading, Stage
-from isocenter.editions._table import Table
 from isocenter.editions._values import (
-    Allowed,
     Announced,
     GridPolicy,
     MissingPolicy,
@@ -40,10 +38,10 @@ from isocenter.editions._values import (
     TextOrNone,
     TiesPolicy,
     Url,
-    plain,
-    show,
 )
 from isocenter.editions._winnings import Bonus, Payout, Prize
+from isocenter.schema import Allowed, show
+from isocenter.schema.tables import Table, plain
 
 
 class Policies(Table):
@@ -118,7 +116,7 @@ class Edition(Table):
         default=None, description="What a better score is worth by itself, whatever its place."
     )
     boards: Annotated[
-        tuple[BoardRule, ...],
+        tuple[Board, ...],
         Field(strict=False),
         Allowed("boards, each under its own heading [[boards]] in double brackets"),
     ] = Field(
@@ -250,7 +248,7 @@ class Edition(Table):
 
     @field_validator("boards")
     @classmethod
-    def _one_main(cls, boards: tuple[BoardRule, ...]) -> tuple[BoardRule, ...]:
+    def _one_main(cls, boards: tuple[OwnBoard, ...]) -> tuple[OwnBoard, ...]:
         if again := repeated(board.name for board in boards):
             raise PydanticCustomError("repeated", "two boards have the same name", {"indices": again})
         if sum(board.main for board in boards) > 1:

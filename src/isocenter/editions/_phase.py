@@ -7,7 +7,6 @@ from datetime import datetime
 from pydantic import Field, ValidationInfo, field_validator
 from pydantic_core import PydanticCustomError
 
-from isocenter.editions._table import Table
 from isocenter.editions._values import (
     Admitted,
     After,
@@ -24,9 +23,9 @@ from isocenter.editions._values import (
     Text,
     Top,
     Visibility,
-    plain,
-    show,
 )
+from isocenter.schema import show
+from isocenter.schema.tables import Table, plain
 
 
 class Phase(Table):

@@ -6,19 +6,15 @@ import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, get_args, get_origin
+from typing import Any, get_origin
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
-from isocenter.editions._lines import Path
 from isocenter.editions._model import Edition, repeated
-from isocenter.editions._table import Table
-from isocenter.editions._values import Allowed, show
-
-Told = tuple[Path, str, str]
-"""Where a problem is, what was found there, and the sentence about it."""
+from isocenter.schema import Path, explain_unknown, show, where
+from isocenter.schema.tables import Table, Told, cut_path, table_in, translate
 
 # In the entries of a table, what may not occur twice, and what one entry is called.
 _APART = {
@@ -87,23 +83,12 @@ def check(data: Mapping[str, Any], *, line_of: Callable[[Path], int | None], nam
             if details["type"] == "repeated":
                 found += [problem for problem in _repeats_in(details) if problem[0] not in told]
             elif details["type"] not in ("unknown_phase", "two_mains") or not found:
-                found.append(_translated(details))
+                path, shown, message = translate(details, Edition, unknown=_unknown)
+                found.append((cut_path(path, data), shown, message))
     if found:
         problems = [EditionProblem(line_of(path), where(path), shown, message) for path, shown, message in found]
         raise EditionError(sorted(problems, key=lambda problem: problem.line or 0), name)
     return edition
-
-
-def where(path: Path) -> str:
-    """A path as people write it, counted from 1.
-
-    Examples
-    --------
-    >>> where(("phases", 1, "opens"))
-    'phases[2].opens'
-    """
-    parts = [f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in path]
-    return "".join(parts).removeprefix(".")
 
 
 def path_of(place: str) -> Path:
@@ -117,86 +102,24 @@ def path_of(place: str) -> Path:
     return tuple(int(at) - 1 if at else name for name, at in re.findall(r"([^.\[\]]+)|\[(\d+)\]", place))
 
 
-def allowed_in(field: FieldInfo) -> Allowed:
-    """What may be written in a field; of several notes the last, as the outermost annotation is the most specific."""
-    return [note for note in field.metadata if isinstance(note, Allowed)][-1]
-
-
-def table_in(field: FieldInfo) -> type[Table] | None:
-    """The table that a field holds, or a list of; None for a plain value."""
-    return next(
-        (kind for kind in _within(field.annotation) if isinstance(kind, type) and issubclass(kind, Table)), None
-    )
-
-
-def _within(annotation: object) -> Iterator[object]:
-    """An annotation and all that it is made of."""
-    yield annotation
-    for part in get_args(annotation):
-        yield from _within(part)
-
-
 def is_list(field: FieldInfo) -> bool:
     """Whether a field of the edition holds any number of tables, each under its own [[heading]]."""
     return get_origin(field.annotation) is tuple
-
-
-def _translated(details: ErrorDetails) -> Told:
-    """A pydantic error as path, what was found and a sentence. None of pydantic's own words is used."""
-    path, kind, value = details["loc"], details["type"], details["input"]
-    table, field = _field(path)
-    if kind == "extra_forbidden":
-        return path, show(value), _unknown(str(path[-1]), table)
-    if kind == "plain":
-        return path, show(value), details["msg"]
-    if field is None:
-        return path, show(value), f"{show(value)} is not allowed; write settings, one per line"
-    allowed = allowed_in(field)
-    if kind == "missing":
-        return path, "", f"is missing; write {allowed.what}"
-    return path, show(value), f"{show(value)} is not allowed; write {allowed.what}{_meant(value, allowed)}"
-
-
-def _field(path: Path) -> tuple[type[Table], FieldInfo | None]:
-    """The table that the last key of a path stands in, and the field it names there."""
-    table: type[Table] = Edition
-    field: FieldInfo | None = None
-    for part in path:
-        if isinstance(part, int):
-            continue
-        if field is not None:
-            table = table_in(field) or table
-        field = table.model_fields.get(part)
-    return table, field
 
 
 def _unknown(key: str, table: type[Table]) -> str:
     # Everything below a heading belongs to it, so a line put at the wrong place is a common slip.
     for heading, field in Edition.model_fields.items():
         inner = table_in(field)
-        if inner is not None and inner is not table and key in inner.model_fields:
+        if inner is not None and inner.full() is not table and key in inner.full().model_fields:
             return f'"{key}" does not belong here, but under the heading {_heading(heading, field)}'
     if key in Edition.model_fields:
         return f'"{key}" does not belong here, but above the first heading'
-    known = list(table.model_fields)
-    if close := difflib.get_close_matches(key, known, n=1):
-        return f'"{key}" is not known; did you mean "{close[0]}"?'
-    return f'"{key}" is not known; what can be set here is {", ".join(known)}'
+    return explain_unknown(key, list(table.model_fields))
 
 
 def _heading(name: str, field: FieldInfo) -> str:
     return f"[[{name}]]" if is_list(field) else f"[{name}]"
-
-
-def _meant(value: object, allowed: Allowed) -> str:
-    """The choice that the value occurs in the explanation of, if it is the only one; else the one spelt like it."""
-    if not isinstance(value, str):
-        return ""
-    word = value.strip().lower()
-    words = {choice.strip('"'): choice for choice in allowed.choices if choice.startswith('"')}
-    told = [known for known in words if word in re.findall(r"\w+", allowed.choices[words[known]])]
-    close = told if len(told) == 1 else difflib.get_close_matches(word, words, n=1)
-    return f" (did you mean {words[close[0]]}?)" if close else ""
 
 
 def _repeats(data: Mapping[str, Any]) -> Iterator[Told]:

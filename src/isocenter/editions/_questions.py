@@ -16,8 +16,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from isocenter.editions._table import Table
-from isocenter.editions._values import Allowed, Text, choice, plain, show
+from isocenter.editions._values import Text
+from isocenter.schema import Allowed, choice, show
+from isocenter.schema.tables import Table, plain
 
 DECLINED = "Prefer not to say"
 """What every question on equity offers, whatever its choices."""

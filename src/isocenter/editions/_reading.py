@@ -15,8 +15,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from isocenter.editions._table import Table
-from isocenter.editions._values import Allowed, Moment, Name, Text, choice, plain, show
+from isocenter.editions._values import Moment, Name, Text
+from isocenter.schema import Allowed, choice, show
+from isocenter.schema.tables import Table, plain
 
 MOST_MARKS = 4
 """How many marks a table of reads can hold; see `isocenter.readers`."""

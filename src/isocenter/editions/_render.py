@@ -10,11 +10,10 @@ from decimal import Decimal
 
 from pydantic.fields import FieldInfo
 
-from isocenter.editions._board_rule import WeightedMetric
 from isocenter.editions._model import Edition
-from isocenter.editions._problems import allowed_in, is_list, table_in
-from isocenter.editions._table import Table
-from isocenter.editions._values import Penalised
+from isocenter.editions._problems import is_list
+from isocenter.schema import Penalised
+from isocenter.schema.tables import Table, allowed_in, table_in
 
 _WIDTH = 100
 _HEAD = (
@@ -34,10 +33,11 @@ def render(edition: Edition) -> str:
     explained: set[type[Table]] = set()
     # TOML counts a line to the last heading above it, so what has none comes first, in the model's order otherwise.
     for name in sorted(fields, key=lambda name: table_in(fields[name]) is not None):
-        value, table = getattr(edition, name), table_in(fields[name])
-        if table is None:
+        value, inner = getattr(edition, name), table_in(fields[name])
+        if inner is None:
             lines += [*_explained(fields[name]), _setting(name, value, fields[name]), ""]
             continue
+        table = inner.full()
         entries = value if is_list(fields[name]) else [value] if value else []
         heading = f"[[{name}]]" if is_list(fields[name]) else f"[{name}]"
         lines += _comment(fields[name].description or "")
@@ -101,10 +101,9 @@ def _value(value: object) -> str:
     match value:
         case bool():
             return str(value).lower()
-        case WeightedMetric(weight=1.0):
-            return _value(value.metric)
         case Table():
-            return _inline(dict(value))
+            written = value.as_written()
+            return _inline(written) if isinstance(written, Mapping) else _value(written)
         case Penalised():
             return _inline({"penalty": value.penalty})
         case str():

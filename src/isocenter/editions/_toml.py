@@ -11,8 +11,10 @@ from pathlib import Path
 
 from isocenter.editions._lines import scan
 from isocenter.editions._model import Edition
-from isocenter.editions._problems import EditionError, EditionProblem, check, is_list, table_in, where
+from isocenter.editions._problems import EditionError, EditionProblem, check, is_list
 from isocenter.editions._render import render
+from isocenter.schema import where
+from isocenter.schema.tables import table_in
 
 FILE = "challenge.toml"
 _LIMIT = 1_000_000  # bytes; whoever names an image by mistake gets an answer, not a full memory

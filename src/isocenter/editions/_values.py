@@ -6,83 +6,19 @@ The comments of a generated file and the messages about a wrong one are both mad
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, time, timedelta, timezone
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal, InvalidOperation
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
+from isocenter.schema import MISSING, TIES, Allowed, MissingWord, Penalised, choice, read_missing, show
+from isocenter.schema.tables import plain, reading
+
 YEARS = (2000, 2199)
 """A date outside is a slip of the finger, and far enough from the ends of the calendar for any zone."""
-
-
-@dataclass(frozen=True, slots=True)
-class Allowed:
-    """What may be written in a field, in the words of the organiser.
-
-    Attributes
-    ----------
-    what
-        Completes "write …".
-    example
-        A value as it is typed into the file; shown where an optional field is absent.
-    choices
-        Where there are few possible values: each as it is typed, and what it means.
-    absent
-        What it means to leave the field out.
-    spoken
-        Whether the comment of the field says what may be written; not where the heading of its table says it for all.
-    """
-
-    what: str
-    example: str = ""
-    choices: Mapping[str, str] = field(default_factory=dict, hash=False)
-    absent: str = ""
-    spoken: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Penalised:
-    """A policy for missing cases that has a number: so many times the worst value that any team has."""
-
-    penalty: float
-
-
-def choice(choices: Mapping[str, str], *, example: str = "", absent: str = "") -> Allowed:
-    """What may be written where there are few possible values."""
-    *others, last = choices
-    return Allowed(f"{', '.join(others)} or {last}", example=example or last, choices=choices, absent=absent)
-
-
-def show(value: object) -> str:
-    """A value as an organiser knows it from the file, cut to a length that fits into a message."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return '"' + (value if len(value) <= 60 else value[:59] + "…").replace("\n", "\\n") + '"'
-    if isinstance(value, datetime | date | time):
-        return value.isoformat()
-    if isinstance(value, Penalised):
-        return f"{{ penalty = {value.penalty:g} }}"
-    if isinstance(value, list | tuple):
-        return "a list" if value else "an empty list"
-    if isinstance(value, Mapping):
-        return "a table"
-    if isinstance(value, Decimal) and not value.is_finite():
-        return "nan" if value.is_nan() else "inf" if value > 0 else "-inf"
-    try:
-        text = str(value)
-    except ValueError:  # Python refuses to print an integer of thousands of digits
-        return "a number of thousands of digits"
-    return text if len(text) <= 60 else text[:59] + "…"
-
-
-def plain(message: str) -> PydanticCustomError:
-    """A problem in our own words; they travel as a parameter, as braces in them would be taken for placeholders."""
-    return PydanticCustomError("plain", "{message}", {"message": message})
 
 
 def _moment(value: object) -> object:
@@ -119,32 +55,6 @@ def _amount(value: object) -> object:
         return Decimal(repr(value) if isinstance(value, float) else value)
     except InvalidOperation:
         return value
-
-
-def number(value: object) -> object:
-    """A float, of any kind of number; what is none is left for pydantic to refuse."""
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        return value
-    try:
-        return float(value)
-    except (OverflowError, ValueError):
-        raise PydanticCustomError("not_allowed", "too large for a number") from None
-
-
-def _missing(value: object) -> object:
-    """A number, one of a few words, or a penalty; checked here, as a union would report a problem once per member."""
-    if value is None or isinstance(value, Penalised) or (isinstance(value, str) and value in get_args(_MissingWord)):
-        return value
-    factor = number(value["penalty"]) if isinstance(value, Mapping) and list(value) == ["penalty"] else None
-    if isinstance(factor, float) and math.isfinite(factor) and factor >= 1:
-        return Penalised(factor)
-    counted = number(value)
-    if isinstance(counted, float) and math.isfinite(counted):
-        return counted
-    raise PydanticCustomError("not_allowed", "not a policy for missing cases")
-
-
-_MissingWord = Literal["worst", "worst-observed", "worst-observed-anywhere", "rank-last", "leave-out", "disqualify"]
 
 
 def _rungs(value: object) -> object:
@@ -248,23 +158,8 @@ Winner = Annotated[
         }
     ),
 ]
-_MISSING = choice(
-    {
-        "a number": "the case counts as this value, for example 0",
-        '"worst"': "the case counts as the worst value that the metric has",
-        '"worst-observed"': "the case counts as the worst value that any team has there",
-        '"worst-observed-anywhere"': "the case counts as the worst value that any team has in any case",
-        '"rank-last"': "the team ranks behind all others there, on boards that rank case by case",
-        '"leave-out"': "the mean is over the team's other cases, and the board says over how many",
-        '"disqualify"': "the submission stands on no board",
-        "{ penalty = 2 }": "the case counts as so many times the worst value that any team has in any case",
-    },
-    example="0",
-    absent="each board keeps the rule of the challenge",
-)
-_INHERITED = "it is that of the heading [policies]"
-MissingPolicy = Annotated[float | _MissingWord | Penalised | None, BeforeValidator(_missing), _MISSING]
-BoardMissing = Annotated[MissingPolicy, replace(_MISSING, absent=_INHERITED)]
+_KEPT = "each board keeps the rule of the challenge"
+MissingPolicy = Annotated[float | MissingWord | Penalised | None, reading(read_missing), replace(MISSING, absent=_KEPT)]
 GridPolicy = Annotated[
     Literal["refuse", "resample", "trust-index"],
     choice(
@@ -275,17 +170,7 @@ GridPolicy = Annotated[
         }
     ),
 ]
-_TIES = choice(
-    {
-        '"min"': "all get the best of the ranks they take up: 1, 2, 2, 4",
-        '"average"': "all get the mean of the ranks they take up: 1, 2.5, 2.5, 4",
-        '"dense"': "all get the same rank, and the next rank follows: 1, 2, 2, 3",
-    },
-    example='"min"',
-    absent="each board keeps the rule of the challenge",
-)
-TiesPolicy = Annotated[Literal["min", "average", "dense"] | None, _TIES]
-BoardTies = Annotated[TiesPolicy, replace(_TIES, absent=_INHERITED)]
+TiesPolicy = Annotated[Literal["min", "average", "dense"] | None, replace(TIES, absent=_KEPT)]
 OrganisersPolicy = Annotated[
     Literal["unlisted", "unranked", "ranked"],
     choice(

@@ -6,19 +6,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from isocenter.editions._table import Table
-from isocenter.editions._values import (
-    Allowed,
-    Amount,
-    Currency,
-    Multiple,
-    OfPhase,
-    Place,
-    Step,
-    Text,
-    Threshold,
-    Winner,
-)
+from isocenter.editions._values import Amount, Currency, Multiple, OfPhase, Place, Step, Text, Threshold, Winner
+from isocenter.schema import Allowed
+from isocenter.schema.tables import Table
 
 
 class Prize(Table):

@@ -16,7 +16,7 @@ from isocenter.evaluation import Cohort, open_cohort
 from isocenter.papers._files import first_line, grid_policy
 from isocenter.papers._study import Study
 from isocenter.papers._words import counted
-from isocenter.ranking import FixedValue, MeanThenRank, WorstPossible
+from isocenter.ranking import capabilities_of
 
 MOST = 12
 """Teams whose masks are compared and combined; of more, the best."""
@@ -179,10 +179,8 @@ def _some(names: Sequence[str]) -> str:
 
 def counts_as(study: Study) -> float | None:
     """What a case without a usable mask counts as on the main board; None where that depends on more."""
-    rule = study.main.rule
-    if isinstance(rule, MeanThenRank) and isinstance(rule.missing, FixedValue | WorstPossible):
-        return rule.missing.stand_in(study.main.metric)
-    return None
+    rule = capabilities_of(study.main.rule)
+    return rule.stand_in if rule.shows_means else None
 
 
 def said_of_missing(study: Study) -> str:

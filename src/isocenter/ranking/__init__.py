@@ -4,7 +4,7 @@ from isocenter.ranking._alternatives import alternatives
 from isocenter.ranking._board import Board, BoardRow, Component, Note
 from isocenter.ranking._board_difference import board_difference
 from isocenter.ranking._bootstrap_ranks import bootstrap_ranks, rank_sets
-from isocenter.ranking._describe import RULE_KINDS, DescriptionError, describe, describe_missing, missing_of, rule_of
+from isocenter.ranking._describe import describe, describe_missing, missing_of, pseudo_code, rule_of
 from isocenter.ranking._drawn import Drawable, Drawn
 from isocenter.ranking._entry import Participation, Role, counting, within_quota
 from isocenter.ranking._ladder import Ladder, LadderScores, Shown, ladder_scores, rounded
@@ -22,7 +22,6 @@ from isocenter.ranking._multiverse import multiverse
 from isocenter.ranking._outcomes import Multiverse, Outcome, Standing, Universe
 from isocenter.ranking._planner import CasePlan, CasesNeeded, PlanRow, Simulated, plan_cases
 from isocenter.ranking._progress import Improvement, LeadChange, Moment, Progress, lead_changes, normalised_progress
-from isocenter.ranking._pseudo_code import pseudo_code
 from isocenter.ranking._public import as_shown, climb
 from isocenter.ranking._receipt import FileRecord, Receipt, TableRecord, record_tables, software_versions, table_digest
 from isocenter.ranking._receipt_reading import ReceiptError, read_receipt
@@ -31,15 +30,26 @@ from isocenter.ranking._significance import PairedValues, paired_values, signifi
 from isocenter.ranking._ties import Ties, rank_values
 from isocenter.ranking._uncertainty import RankUncertainty
 from isocenter.ranking._uncertainty import with_uncertainty as mark_uncertainty
-from isocenter.ranking.rules._base import RankingRule, Rule, capabilities_of
-from isocenter.ranking.rules.detection import DetectThenRank
-from isocenter.ranking.rules.mean import MeanThenRank
-from isocenter.ranking.rules.mean_rank import RankThenMean
-from isocenter.ranking.rules.normalised_sum import NormalisedSum
-from isocenter.ranking.rules.paired_tests import TestThenRank
-from isocenter.ranking.rules.quantile import QuantileThenRank
-from isocenter.ranking.rules.trimmed_mean import TrimmedMeanThenRank
-from isocenter.ranking.rules.weighted_ranks import Limit, WeightedRanks
+from isocenter.ranking.rules import (
+    RULE_KINDS,
+    CaseValues,
+    DescriptionError,
+    DetectThenRank,
+    Limit,
+    MeanThenRank,
+    NormalisedSum,
+    OverCases,
+    QuantileThenRank,
+    RankingRule,
+    RankThenMean,
+    Rule,
+    TestThenRank,
+    TrimmedMeanThenRank,
+    WeightedRanks,
+    capabilities_of,
+    ranking_rule,
+    rule_kinds,
+)
 from isocenter.resampling.counts import Resamples as CaseDraws
 from isocenter.resampling.counts import resample_cases as case_draws
 
@@ -49,6 +59,7 @@ __all__ = [
     "BoardRow",
     "CaseDraws",
     "CasePlan",
+    "CaseValues",
     "CasesNeeded",
     "Component",
     "DescriptionError",
@@ -71,6 +82,7 @@ __all__ = [
     "NormalisedSum",
     "Note",
     "Outcome",
+    "OverCases",
     "PairedValues",
     "Participation",
     "Penalty",
@@ -120,9 +132,11 @@ __all__ = [
     "pseudo_code",
     "rank_sets",
     "rank_values",
+    "ranking_rule",
     "read_receipt",
     "record_tables",
     "rounded",
+    "rule_kinds",
     "rule_of",
     "shake_up",
     "significance",

@@ -2,64 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import replace
-from functools import partial
-from typing import get_args
+from collections.abc import Callable, Collection, Mapping
 
 import polars as pl
 
-from isocenter.metrics import catalogue
 from isocenter.ranking._cells import cohort_of
 from isocenter.ranking._entry import Role
-from isocenter.ranking._missing import (
-    Disqualify,
-    FixedValue,
-    LeaveOut,
-    Missing,
-    RankLast,
-    WorstObserved,
-    WorstPossible,
-)
 from isocenter.ranking._multiverse import taking_part
 from isocenter.ranking._outcomes import Universe
 from isocenter.ranking._ties import Ties
-from isocenter.ranking.rules._base import Rule
-from isocenter.ranking.rules.detection import DetectionMetric, DetectThenRank
-from isocenter.ranking.rules.mean import MeanThenRank
-from isocenter.ranking.rules.mean_rank import RankThenMean
-from isocenter.ranking.rules.normalised_sum import NormalisedSum
-from isocenter.ranking.rules.paired_tests import TestThenRank
-from isocenter.ranking.rules.quantile import QuantileThenRank
-from isocenter.ranking.rules.trimmed_mean import TrimmedMeanThenRank
-from isocenter.ranking.rules.weighted_ranks import WeightedRanks
+from isocenter.ranking.rules._base import Rule, capabilities_of
+from isocenter.ranking.rules._variants import Asked
 
-_SIBLINGS = (
-    ("dose_error", "dose_squared_error"),
-    ("dvh_error", "dvh_squared_error"),
-    ("dice", "jaccard"),
-    ("gamma_pass_rate", "gamma_pass_rate_rx"),
-    ("dvh_score", "dvh_score_relative"),
-    ("idd_distance", "idd_distance_z"),
-    ("run_time", "run_time_mean"),
-)
-"""Metrics that measure the same: transformed, or by another reading of one definition."""
-
-_POLICIES: tuple[Missing, ...] = (
-    WorstPossible(),
-    WorstObserved("case"),
-    WorstObserved("anywhere"),
-    RankLast(),
-    Disqualify(),
-    LeaveOut(),
-)
 _TIES: tuple[Ties, ...] = ("min", "average", "dense")
-
-_OfOne = MeanThenRank | QuantileThenRank | TrimmedMeanThenRank | TestThenRank
-_OfSeveral = RankThenMean | WeightedRanks | NormalisedSum
-_Named = tuple[str, Rule]
-_Ways = Callable[[Callable[[Ties], Rule]], tuple[Ties, ...]]
-"""The ways of ties that move scores of a rule."""
 
 
 def alternatives(
@@ -106,10 +61,8 @@ def alternatives(
     def ways(of: Callable[[Ties], Rule]) -> tuple[Ties, ...]:
         return _TIES if _ties_matter(of, competing, roles) else ()
 
-    named = [*_aggregations(rule, ways), *_ties(rule, ways)]
-    named += _metrics(rule, set(scores["metric"]), lacking=lacking)
-    if lacking:
-        named += _policies(rule)
+    asked = Asked(frozenset(scores["metric"]), lacking, ways)
+    named = capabilities_of(rule).alternatives(asked)
     return [
         Universe("declared", rule),
         *(Universe(name, other) for name, other in named if other != rule),
@@ -125,98 +78,6 @@ def _ties_matter(of: Callable[[Ties], Rule], scores: pl.DataFrame, roles: Mappin
         return False
     one, other = ({row.submission: row.score for row in board.rows if row.rank is not None} for board in boards)
     return one != other
-
-
-def _aggregations(rule: Rule, ways: _Ways) -> Iterator[_Named]:
-    if isinstance(rule, MeanThenRank) and rule.over != "cases":
-        yield "mean of all parts", replace(rule, over="parts")
-        yield "mean within cases first", replace(rule, over="parts-within-cases")
-    elif isinstance(rule, _OfOne) or (isinstance(rule, RankThenMean) and len(rule.reads) == 1):
-        metric, missing, ties, tolerance = rule.reads[0], rule.missing, rule.ties, rule.tolerance
-        if not isinstance(rule, MeanThenRank):
-            yield "mean", MeanThenRank(metric, missing, ties=ties, tolerance=tolerance)
-        yield "median", QuantileThenRank(metric, missing, ties=ties, tolerance=tolerance)
-        yield "trimmed mean", TrimmedMeanThenRank(metric, missing, ties=ties, tolerance=tolerance)
-        ranks = partial(RankThenMean, metrics=metric, missing=missing, tolerance=tolerance)
-        for way in (shared := ways(lambda way: ranks(ties=way))) or (ties,):
-            yield f"mean rank, ties {way}" if shared else "mean rank", ranks(ties=way)
-        yield "significant wins", TestThenRank(metric, missing, ties=ties, tolerance=tolerance)
-    elif isinstance(rule, _OfSeveral) and not (isinstance(rule, WeightedRanks) and (rule.given or rule.exclude)):
-        metrics, missing, ties, tolerance = _weighted(rule), rule.missing, rule.ties, rule.tolerance
-        if not isinstance(rule, WeightedRanks):
-            yield "weighted ranks", WeightedRanks(metrics, missing, ties=ties, tolerance=tolerance)
-        yield "mean rank in each case", RankThenMean(metrics=metrics, missing=missing, ties=ties, tolerance=tolerance)
-        yield "normalised sum", NormalisedSum(metrics=metrics, missing=missing, ties=ties, tolerance=tolerance)
-
-
-def _ties(rule: Rule, ways: _Ways) -> Iterator[_Named]:
-    if isinstance(rule, WeightedRanks) or (isinstance(rule, RankThenMean) and len(rule.reads) > 1):
-        for way in ways(lambda way: replace(rule, ties=way)):
-            yield f"ties {way}", replace(rule, ties=way)
-
-
-def _policies(rule: Rule) -> Iterator[_Named]:
-    """What else a missing case may count as; of equal consequence to the declared policy is none of them."""
-    for policy in _POLICIES:
-        if isinstance(policy, WorstPossible) and _counts_as_the_worst(rule):
-            continue
-        if isinstance(rule, DetectThenRank):
-            if isinstance(policy, Disqualify | LeaveOut):
-                yield f"missing {policy}", replace(rule, missing=policy)
-        elif isinstance(rule, _OfOne | _OfSeveral):
-            other = replace(rule, missing=policy)
-            try:
-                other.check()
-            except ValueError:
-                continue
-            yield f"missing {policy}", other
-
-
-def _counts_as_the_worst(rule: Rule) -> bool:
-    missing = getattr(rule, "missing", None)
-    return isinstance(missing, FixedValue) and all(missing.value == catalogue.get(name).worst for name in rule.reads)
-
-
-def _metrics(rule: Rule, present: Collection[str], *, lacking: bool) -> Iterator[_Named]:
-    if isinstance(rule, DetectThenRank):
-        for metric in get_args(DetectionMetric):
-            yield f"by {metric}", replace(rule, metric=metric)
-        return
-    if lacking and isinstance(getattr(rule, "missing", None), FixedValue) and not _counts_as_the_worst(rule):
-        return
-    for pair in _SIBLINGS:
-        for old, new in (pair, pair[::-1]):
-            if new in present:
-                yield from _instead(rule, old, new)
-
-
-def _instead(rule: Rule, old: str, new: str) -> Iterator[_Named]:
-    """The rule with another metric in the place of one that it has, and not both."""
-    if isinstance(rule, _OfOne) and rule.metric == old:
-        yield f"by {new}", replace(rule, metric=new)
-    elif isinstance(rule, _OfSeveral):
-        names = [name for name, _ in _weighted(rule)]
-        if old not in names or new in names:
-            return
-        swapped = tuple((new if name == old else name, weight) for name, weight in _weighted(rule))
-        if not isinstance(rule, WeightedRanks):
-            yield f"by {new}", replace(rule, metrics=swapped)
-            return
-        yield (
-            f"by {new}",
-            replace(
-                rule,
-                metrics=swapped,
-                given=tuple(new if name == old else name for name in rule.given),
-                exclude=tuple(replace(one, metric=new) if one.metric == old else one for one in rule.exclude),
-                tie_breaks=tuple(new if name == old else name for name in rule.tie_breaks),
-            ),
-        )
-
-
-def _weighted(rule: _OfSeveral) -> tuple[tuple[str, float], ...]:
-    assert not isinstance(rule.metrics, str)
-    return rule.metrics
 
 
 def _groups(

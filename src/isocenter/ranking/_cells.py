@@ -13,16 +13,7 @@ import polars as pl
 from isocenter.metrics import catalogue
 from isocenter.ranking._board import BoardRow, Note
 from isocenter.ranking._entry import Role
-from isocenter.ranking._missing import (
-    Disqualify,
-    FixedValue,
-    LeaveOut,
-    Missing,
-    Penalty,
-    RankLast,
-    WorstObserved,
-    WorstPossible,
-)
+from isocenter.ranking._missing import Missing
 from isocenter.resampling.matrices import Floats
 
 Cell = tuple[str, str]
@@ -227,8 +218,8 @@ class _Reader:
                 f"{' …' if len(undefined) > 5 else ''}; a score of the rest would hide that"
             )
             raise ValueError(msg)
-        nothing_left = isinstance(self.missing, LeaveOut) and len(unusable) == len(cells)
-        disqualified = bool(unusable) and (isinstance(self.missing, Disqualify) or nothing_left)
+        nothing_left = self.missing.leaves_out and len(unusable) == len(cells)
+        disqualified = bool(unusable) and (self.missing.disqualifies or nothing_left)
         row = BoardRow(
             submission=submission,
             score=None,
@@ -242,7 +233,7 @@ class _Reader:
         if disqualified or undefined:
             return Entry(row, None)
         numbers = self._numbers(submission, value, unusable, cells, worst)
-        last = frozenset(unusable) if isinstance(self.missing, RankLast) else frozenset()
+        last = frozenset(unusable) if self.missing.ranks_last else frozenset()
         return Entry(row, self._within_cases(numbers) if self.over == "parts-within-cases" else numbers, last)
 
     def _numbers(
@@ -257,7 +248,7 @@ class _Reader:
         for case, its in cells.items():
             if case not in unusable:
                 numbers |= {cell: number for cell in its if (number := value.get(cell)) is not None}
-            elif not isinstance(self.missing, LeaveOut | Disqualify | RankLast):
+            elif self.missing.has_number:
                 stand_ins = {cell: worst.stand_in(cell) for cell in its}
                 if not stand_ins or None in stand_ins.values():
                     msg = (
@@ -288,7 +279,7 @@ class _Worst:
         self._metric, self._missing = catalogue.get(metric), missing
         worse = min if self._metric.better == "higher" else max
         self._of_cell: dict[Cell, float] = {}
-        if isinstance(missing, WorstObserved | Penalty):
+        if missing.relative:
             for found in teams.values():
                 for cell, number in found.items():
                     if number is not None:
@@ -296,13 +287,7 @@ class _Worst:
         self._of_all = worse(self._of_cell.values(), default=None)
 
     def stand_in(self, cell: Cell) -> float | None:
-        if isinstance(self._missing, FixedValue | WorstPossible):
-            return self._missing.stand_in(self._metric)
-        if isinstance(self._missing, Penalty):
-            return None if self._of_all is None else self._missing.of(self._of_all, self._metric)
-        if isinstance(self._missing, WorstObserved) and self._missing.where == "anywhere":
-            return self._of_all
-        return self._of_cell.get(cell)
+        return self._missing.counts_as(self._metric, here=self._of_cell.get(cell), anywhere=self._of_all)
 
 
 def mean_of(numbers: Mapping[Cell, float], weights: Mapping[str, float]) -> float:

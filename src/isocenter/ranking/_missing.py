@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
+from isocenter.metrics import catalogue
 from isocenter.metrics.catalogue import Metric
+from isocenter.schema import MISSING, MissingWord, Penalised, Read, Written, read_missing
 
 
 class Policy:
@@ -19,9 +22,54 @@ class Policy:
         """Whether what a missing case counts as depends on the other teams."""
         return False
 
-    def stand_in(self, metric: Metric) -> float | None:  # noqa: ARG002 (for policies that know a value)
+    @property
+    def leaves_out(self) -> bool:
+        """Whether a submission is ranked by its other cases."""
+        return False
+
+    @property
+    def disqualifies(self) -> bool:
+        """Whether a submission with a missing case stands on no board."""
+        return False
+
+    @property
+    def ranks_last(self) -> bool:
+        """Whether a submission ranks last in a case that it lacks."""
+        return False
+
+    @property
+    def has_number(self) -> bool:
+        """Whether a number stands in for a missing case."""
+        return not (self.leaves_out or self.disqualifies or self.ranks_last)
+
+    @property
+    def names_value(self) -> bool:
+        """Whether the organisers name the number, which has no meaning by another metric."""
+        return False
+
+    def words(self, unit: str = "") -> str:  # noqa: ARG002 (for policies that know a value)
+        """What a missing case does, in the middle of a sentence; `unit` is that of the metric."""
+        return str(self)
+
+    def stand_in(self, metric: Metric) -> float | None:  # noqa: ARG002
         """The value of a case that has none; None where the metric alone does not say it."""
         return None
+
+    def counts_as(self, metric: Metric, *, here: float | None, anywhere: float | None) -> float | None:  # noqa: ARG002
+        """The value of a missing case, with the worst that any team has there and in any case; None if unknown."""
+        return self.stand_in(metric)
+
+    def check(self, metric: Metric, *, case_by_case: bool = False) -> None:  # noqa: ARG002
+        """Raise if a missing case cannot count so by this metric."""
+        self.stand_in(metric)
+
+    def pseudo_code(self, metrics: Sequence[str], cell: str) -> str:
+        """What is done with the cell of a missing case; of several metrics, in words that are right for each."""
+        raise NotImplementedError
+
+    def describe(self) -> float | str | dict[str, float]:
+        """The policy as a file holds it."""
+        return next(word for word, policy in BY_WORD.items() if policy == self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +78,11 @@ class FixedValue(Policy):
 
     value: float
 
+    @property
+    def names_value(self) -> bool:
+        """They do."""
+        return True
+
     def stand_in(self, metric: Metric) -> float:
         """The value of a case that has none."""
         if not metric.admits(self.value):
@@ -37,8 +90,20 @@ class FixedValue(Policy):
             raise ValueError(msg)
         return self.value
 
+    def words(self, unit: str = "") -> str:
+        """The value, with its unit."""
+        return f"counts as {self.value:g}{f' {unit}' if unit else ''}"
+
     def __str__(self) -> str:
-        return f"counts as {self.value:g}"
+        return self.words()
+
+    def pseudo_code(self, metrics: Sequence[str], cell: str) -> str:  # noqa: ARG002
+        """The cell gets the value."""
+        return f"{cell} = {self.value:g}"
+
+    def describe(self) -> float:
+        """The value."""
+        return float(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +120,11 @@ class WorstPossible(Policy):
     def __str__(self) -> str:
         return "counts as the worst possible value"
 
+    def pseudo_code(self, metrics: Sequence[str], cell: str) -> str:
+        """The cell gets the worst value."""
+        worst = f"{catalogue.get(metrics[0]).worst:g}, " if len(metrics) == 1 else ""
+        return f"{cell} = {worst}the worst {_name(metrics)} there is"
+
 
 @dataclass(frozen=True, slots=True)
 class WorstObserved(Policy):
@@ -70,8 +140,16 @@ class WorstObserved(Policy):
         """It is the worst of the teams."""
         return True
 
+    def counts_as(self, metric: Metric, *, here: float | None, anywhere: float | None) -> float | None:  # noqa: ARG002
+        """The worst that any team has."""
+        return anywhere if self.where == "anywhere" else here
+
     def __str__(self) -> str:
         return f"counts as the worst that any team has {'there' if self.where == 'case' else 'in any case'}"
+
+    def pseudo_code(self, metrics: Sequence[str], cell: str) -> str:
+        """The cell gets the worst of the teams."""
+        return f"{cell} = the worst {_name(metrics)} of any team in {'i' if self.where == 'case' else 'any case'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,59 +163,151 @@ class Penalty(Policy):
 
     @property
     def relative(self) -> bool:
-        """It is the worst of the teams."""
+        """It is a multiple of the worst of the teams."""
         return True
 
     def of(self, worst: float, metric: Metric) -> float:
         """The value of a case that has none, which is never better than the worst that was seen."""
         return min(self.factor * worst, metric.bounds[1])
 
+    def counts_as(self, metric: Metric, *, here: float | None, anywhere: float | None) -> float | None:  # noqa: ARG002
+        """So many times the worst in any case."""
+        return None if anywhere is None else self.of(anywhere, metric)
+
+    def check(self, metric: Metric, *, case_by_case: bool = False) -> None:  # noqa: ARG002
+        """A multiple must be worse than what it is a multiple of."""
+        if not (self.factor >= 1 and math.isfinite(self.factor)):
+            msg = f"a penalty is a factor of at least 1, not {self.factor}"
+            raise ValueError(msg)
+        if metric.better != "lower" or metric.bounds[0] < 0:
+            msg = f"{metric.name} has no penalty: only of a metric from 0 on that is better lower a multiple is worse"
+            raise ValueError(msg)
+
     def __str__(self) -> str:
         return f"counts as {self.factor:g} times the worst that any team has in any case"
+
+    def pseudo_code(self, metrics: Sequence[str], cell: str) -> str:
+        """The cell gets the multiple, within the bounds of the metric."""
+        limit = ", but no more than there is" if math.isfinite(catalogue.get(metrics[0]).bounds[1]) else ""
+        return f"{cell} = {self.factor:g} × the worst {_name(metrics)} of any team in any case{limit}"
+
+    def describe(self) -> dict[str, float]:
+        """The factor by its name."""
+        return {"penalty": float(self.factor)}
 
 
 @dataclass(frozen=True, slots=True)
 class RankLast(Policy):
     """In the case the submission ranks behind all that have an output; for rules that rank case by case."""
 
+    @property
+    def ranks_last(self) -> bool:
+        """It does."""
+        return True
+
+    def check(self, metric: Metric, *, case_by_case: bool = False) -> None:
+        """The rule must have ranks in every case."""
+        if not case_by_case:
+            msg = f"a missing case cannot rank last by {metric.name}: the rule does not rank case by case"
+            raise ValueError(msg)
+
     def __str__(self) -> str:
         return "ranks last there"
+
+    def pseudo_code(self, metrics: Sequence[str], cell: str) -> str:  # noqa: ARG002
+        """The cell has a rank and no value."""
+        return f"{cell} ranks behind all others in i"
 
 
 @dataclass(frozen=True, slots=True)
 class LeaveOut(Policy):
     """The mean is over the other cases, and the board says over how many. It rewards leaving out what is difficult."""
 
+    @property
+    def leaves_out(self) -> bool:
+        """It does."""
+        return True
+
     def __str__(self) -> str:
         return "is left out of the mean"
+
+    def pseudo_code(self, metrics: Sequence[str], cell: str) -> str:  # noqa: ARG002
+        """There is no cell."""
+        return "leave i out for s"
 
 
 @dataclass(frozen=True, slots=True)
 class Disqualify(Policy):
     """One such case and the submission is on no board (PI-CAI)."""
 
+    @property
+    def disqualifies(self) -> bool:
+        """It does."""
+        return True
+
     def __str__(self) -> str:
         return "disqualifies the submission"
+
+    def pseudo_code(self, metrics: Sequence[str], cell: str) -> str:  # noqa: ARG002
+        """There is no submission."""
+        return "s is disqualified and stands on no board"
 
 
 Missing = FixedValue | WorstPossible | WorstObserved | Penalty | RankLast | LeaveOut | Disqualify
 
+BY_WORD: dict[str, Missing] = {
+    "worst": WorstPossible(),
+    "worst-observed": WorstObserved("case"),
+    "worst-observed-anywhere": WorstObserved("anywhere"),
+    "rank-last": RankLast(),
+    "leave-out": LeaveOut(),
+    "disqualify": Disqualify(),
+}
+"""The policies that a file names by a word."""
+
+POLICIES: tuple[Missing, ...] = (
+    WorstPossible(),
+    WorstObserved("case"),
+    WorstObserved("anywhere"),
+    RankLast(),
+    Disqualify(),
+    LeaveOut(),
+)
+"""The policies that a rule may be asked to try: those without a number that only organisers can know."""
+
 
 def check_missing(policy: object, metric: Metric, *, case_by_case: bool = False) -> None:
     """Raise if a missing case cannot count so by this metric; `RankLast` needs a rule that ranks case by case."""
+    refuse_other(policy)
+    assert isinstance(policy, Policy)
+    policy.check(metric, case_by_case=case_by_case)
+
+
+def refuse_other(policy: object) -> None:
+    """Raise if something is not a policy."""
     if not isinstance(policy, Missing):
         names = "FixedValue(…), WorstPossible(), WorstObserved(), Penalty(…), RankLast(), LeaveOut() or Disqualify()"
         msg = f"a missing case counts as {names}, not {policy!r}"
         raise TypeError(msg)
-    if isinstance(policy, FixedValue | WorstPossible):
-        policy.stand_in(metric)
-    if isinstance(policy, RankLast) and not case_by_case:
-        msg = f"a missing case cannot rank last by {metric.name}: the rule does not rank case by case"
-        raise ValueError(msg)
-    if isinstance(policy, Penalty):
-        if not (policy.factor >= 1 and math.isfinite(policy.factor)):
-            msg = f"a penalty is a factor of at least 1, not {policy.factor}"
-            raise ValueError(msg)
-        if metric.better != "lower" or metric.bounds[0] < 0:
-            msg = f"{metric.name} has no penalty: only of a metric from 0 on that is better lower a multiple is worse"
-            raise ValueError(msg)
+
+
+def policy_of(written: object) -> Missing:
+    """The policy of what a file holds, once that is known to be one."""
+    if isinstance(written, Penalised):
+        return Penalty(written.penalty)
+    return BY_WORD[written] if isinstance(written, str) else FixedValue(float(written))  # type: ignore[arg-type]
+
+
+def _name(metrics: Sequence[str]) -> str:
+    return metrics[0] if len(metrics) == 1 else "m"
+
+
+MissingSetting = Annotated[
+    Missing,
+    Written(
+        Annotated[float | MissingWord | Penalised, Read(read_missing)], read=policy_of, write=lambda one: one.describe()
+    ),
+    MISSING,
+    "What a case counts as that has no output, or one that cannot be read.",
+]
+"""A field of a rule that says what a missing case counts as."""

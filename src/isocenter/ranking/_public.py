@@ -14,8 +14,7 @@ from isocenter.ranking._board import Board, Note
 from isocenter.ranking._cells import read_cells
 from isocenter.ranking._ladder import Ladder, ladder_scores, rounded
 from isocenter.ranking._ties import Ties
-from isocenter.ranking.rules._base import Rule, place
-from isocenter.ranking.rules.mean import MeanThenRank
+from isocenter.ranking.rules._base import Rule, capabilities_of, place
 
 Rungs = float | Literal["parameter-free"]
 """How much better a submission must be to be shown: by a step, or by the standard error of the difference."""
@@ -31,19 +30,21 @@ def climb(tables: Sequence[pl.DataFrame], rule: Rule, rungs: Rungs) -> tuple[int
     rule
         A mean over cases without sampling weights; of other scores a ladder knows no standard error.
     """
-    if not isinstance(rule, MeanThenRank) or rule.over != "cases":
+    known = capabilities_of(rule)
+    if not known.laddered:
         msg = f"a ladder needs a mean over cases; the board ranks by {rule}"
         raise ValueError(msg)
+    values = known.case_values()
     rows = []
     for number, table in enumerate(tables, start=1):
-        cohort = read_cells(table, rule.metric, rule.missing, undefined=rule.undefined)
+        cohort = read_cells(table, values.metric.name, values.missing, undefined=values.undefined)
         total, count = cohort.sums()
         if cohort.weight_vector() is not None or not len(total) or not (count == 1).all():
             lack = "has no number in some case, or its cases have sampling weights"
             msg = f"submission {number} {lack}: no ladder shows it"
             raise ValueError(msg)
         rows.append(total[0])
-    better = catalogue.get(rule.metric).better
+    better = values.metric.better
     assert better != "neither"
     ladder = Ladder(step=None if rungs == "parameter-free" else float(rungs), better=better)
     found = ladder_scores(np.array(rows), ladder)

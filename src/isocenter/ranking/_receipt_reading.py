@@ -10,8 +10,9 @@ from datetime import datetime
 from typing import Any, get_args
 
 from isocenter.ranking._entry import Counts, Participation, Per
-from isocenter.ranking._reading import Path, RuleProblem, finite, quoted, shown
 from isocenter.ranking._receipt import FORMAT, FileRecord, Receipt, TableRecord, seal
+from isocenter.ranking.rules import RuleProblem
+from isocenter.schema import Path, finite, quoted, show
 
 
 class ReceiptError(ValueError):
@@ -41,11 +42,11 @@ def read_receipt(text: str) -> Receipt:
         msg = f'it is no receipt that this version can read; one has "format": "{FORMAT}"'
         raise ReceiptError(msg)
     if found.get("sha256") != sealed:
-        stated = shown(found.get("sha256"))
+        stated = show(found.get("sha256"))
         msg = f"it was changed after it was written: its content has the sha256 {sealed}, it says {stated}"
         raise ReceiptError(msg)
     problems = [
-        RuleProblem(path, shown(value), f"{shown(value)} is not allowed; expected {expected}")
+        RuleProblem(path, show(value), f"{show(value)} is not allowed; expected {expected}")
         for path, value, expected in _mismatches((), found, _SHAPE)
     ] or list(_contradictions(found["tables"]))
     if problems:

@@ -9,18 +9,11 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from isocenter.metrics import catalogue
 from isocenter.metrics.catalogue import Metric
-from isocenter.ranking._cells import Cell, Cohort, Entry, Over, Undefined, read_cells
+from isocenter.ranking._cells import Cell, Cohort, Entry, Over, read_cells
 from isocenter.ranking._entry import Role
-from isocenter.ranking._missing import Missing
-from isocenter.ranking.rules._base import Rule
-from isocenter.ranking.rules.detection import DetectThenRank
-from isocenter.ranking.rules.mean import MeanThenRank
-from isocenter.ranking.rules.mean_rank import RankThenMean
-from isocenter.ranking.rules.paired_tests import Adjustment, TestThenRank
-from isocenter.ranking.rules.quantile import QuantileThenRank
-from isocenter.ranking.rules.trimmed_mean import TrimmedMeanThenRank
+from isocenter.ranking.rules._base import CaseValues, Rule, capabilities_of
+from isocenter.ranking.rules.paired_tests import Adjustment
 from isocenter.resampling.matrices import Floats
 from isocenter.stats import Comparisons, compare, paired_t
 
@@ -174,7 +167,7 @@ def paired_values(
     if over not in (None, "cases", "parts"):
         msg = f"one value is of 'cases' or of 'parts', not of {over!r}"
         raise ValueError(msg)
-    what = _ranked_by(rule)
+    what = capabilities_of(rule).case_values()
     board = rule.rank(scores, roles=roles)
     competing = [row for row in board.rows if row.rank is not None]
     if len(competing) < 2:
@@ -202,35 +195,7 @@ def paired_values(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _RankedBy:
-    """The one metric behind a rule, and how its values are read."""
-
-    metric: Metric
-    missing: Missing
-    decimals: int
-    over: Over = "cases"
-    undefined: Undefined = "refuse"
-
-
-def _ranked_by(rule: Rule) -> _RankedBy:
-    if isinstance(rule, DetectThenRank):
-        msg = f"{rule.metric} has no value per case: it is a number of all cases together, which no paired test is for"
-        raise ValueError(msg)  # noqa: TRY004 (a rule of another kind)
-    if isinstance(rule, MeanThenRank):
-        metric = catalogue.get(rule.metric)
-        return _RankedBy(metric, rule.missing, metric.decimals, rule.over, rule.undefined)
-    if isinstance(rule, TestThenRank):
-        metric = catalogue.get(rule.metric)
-        return _RankedBy(metric, rule.missing, metric.decimals if rule.decimals is None else rule.decimals)
-    if isinstance(rule, QuantileThenRank | TrimmedMeanThenRank | RankThenMean) and len(rule.reads) == 1:
-        metric = catalogue.get(rule.reads[0])
-        return _RankedBy(metric, rule.missing, metric.decimals)
-    msg = f"{rule.metric} has no value per case: it is made of {', '.join(rule.reads)}; compare by one of them"
-    raise ValueError(msg)
-
-
-def _over(scores: pl.DataFrame, what: _RankedBy, over: Tested | None) -> Over:
+def _over(scores: pl.DataFrame, what: CaseValues, over: Tested | None) -> Over:
     """How cells are read; refuses parts where there are none."""
     if over is None:
         return what.over
@@ -242,7 +207,7 @@ def _over(scores: pl.DataFrame, what: _RankedBy, over: Tested | None) -> Over:
     return "parts"
 
 
-def _common(entries: Sequence[Entry], what: _RankedBy, cohort: Cohort) -> list[Cell]:
+def _common(entries: Sequence[Entry], what: CaseValues, cohort: Cohort) -> list[Cell]:
     """The cells of everybody, in order; a policy that leaves gaps leaves nothing to pair."""
     cells = sorted({cell for entry in entries for cell in entry.numbers or ()})
     gaps = {

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from isocenter import metrics
 from isocenter.evaluation import Challenge
 from isocenter.metrics import Metric, catalogue
-from isocenter.ranking import Rule, WeightedRanks
+from isocenter.ranking import Rule, capabilities_of
 from isocenter.report._description import Block, Bullets, Paragraph, Rows
 
 # A line of dashes below a word begins a section of a docstring.
@@ -42,9 +42,8 @@ def measured(challenge: Challenge) -> list[Block]:
 
 def ranked_by(rule: Rule) -> tuple[str, ...]:
     """The metrics of a rule: the score that stands on the board, what it is made of, and what was metered elsewhere."""
-    given = rule.given if isinstance(rule, WeightedRanks) else ()
     read = [name for name in rule.reads if catalogue.get(name).better != "neither"]
-    return (rule.metric, *read, *given)
+    return (rule.metric, *read, *capabilities_of(rule).given)
 
 
 def literature(challenge: Challenge) -> list[Block]:

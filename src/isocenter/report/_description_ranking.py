@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from isocenter.editions import Edition
 from isocenter.evaluation import Challenge
-from isocenter.ranking import DescriptionError, DetectThenRank, Disqualify, Rule, pseudo_code
+from isocenter.ranking import DescriptionError, Rule, capabilities_of, pseudo_code
 from isocenter.report._description import Block, Bullets, Code, Paragraph
 from isocenter.report._description_rules import grid_policy
 from isocenter.submissions import MaskFile
@@ -44,7 +44,8 @@ def missing(edition: Edition, challenge: Challenge) -> list[Block]:
         f"{what.capitalize() if len(policies) == 1 else f'On {boards(names)}, {what}'} {policy}."
         for policy, names in policies.items()
     ]
-    if any(policy != str(Disqualify()) for policy in policies):
+    known = [getattr(rule, "missing", None) for rule in challenge.boards.values()]
+    if not all(getattr(policy, "disqualifies", False) for policy in known):
         told.append("The board counts missing and unusable cases apart for every team.")
     told.append(grid_policy(edition, challenge))
     undefined = by_text({n: getattr(rule, "undefined", "") for n, rule in challenge.boards.items()})
@@ -58,7 +59,7 @@ def missing(edition: Edition, challenge: Challenge) -> list[Block]:
 def further(challenge: Challenge) -> list[Block]:
     """What can be computed beside the boards."""
     offers = []
-    if any(isinstance(rule, DetectThenRank) for rule in challenge.boards.values()):
+    if any(capabilities_of(rule).has_findings for rule in challenge.boards.values()):
         offers.append("ROC, precision-recall and FROC curves, and subgroups of cases (isocenter findings).")
         offers.append("Comparison with human readers, for other readers and cases (isocenter mrmc).")
     if any(isinstance(spec, MaskFile) for spec in challenge.output.values()):

@@ -12,18 +12,10 @@ from typing import Any
 from isocenter.editions import Edition
 from isocenter.evaluation import Challenge
 from isocenter.ranking import (
-    DetectThenRank,
-    Disqualify,
-    Drawable,
-    MeanThenRank,
-    NormalisedSum,
-    QuantileThenRank,
-    RankThenMean,
+    RankingRule,
     Rule,
-    TestThenRank,
-    TrimmedMeanThenRank,
-    WeightedRanks,
     bootstrap_ranks,
+    capabilities_of,
     significance,
     software_versions,
 )
@@ -35,18 +27,19 @@ _ADJUSTED = {"holm": "Holm's method", "bonferroni": "Bonferroni's", "bh": "Benja
 
 def statistics(edition: Edition, challenge: Challenge) -> list[Block]:
     """What the software computes for the boards, and what it assumes, in the seven parts that the form asks for."""
+    rules = {name: capabilities_of(rule) for name, rule in challenge.boards.items()}
     texts = {
         "Overview": (
             "Every board is a function of one table of scores, one row per number, and of its rule; all that follows "
             "is computed from the same table. The unit is the case, the patient, with all of its parts."
         ),
-        "Precision of the scores": _precision(edition, challenge.boards),
+        "Precision of the scores": _precision(edition, rules),
         "Variability of the scores": (
             "The values of every team in every case, and how difficult each case is, are shown beside a board whose "
             "score is made of one value per case."
         ),
-        "Variability of the ranking": _variability(challenge.boards),
-        "Tests": _tests(challenge.boards),
+        "Variability of the ranking": _variability(rules),
+        "Tests": _tests(rules),
         "Missing data": _missing(challenge.boards),
         "Software": ", ".join(f"{name} {version}" for name, version in software_versions().items()) + ".",
     }
@@ -54,12 +47,12 @@ def statistics(edition: Edition, challenge: Challenge) -> list[Block]:
 
 
 def _missing(rules: Mapping[str, Rule]) -> str:
-    if all(getattr(rule, "missing", None) == Disqualify() for rule in rules.values()):
+    if all(getattr(getattr(rule, "missing", None), "disqualifies", False) for rule in rules.values()):
         return "A submission that lacks a case stands on no board, and is in no interval, set or test."
     return "Missing cases enter every interval, set and test with what they count as on the board."
 
 
-def _precision(edition: Edition, rules: Mapping[str, Rule]) -> str:
+def _precision(edition: Edition, rules: Mapping[str, RankingRule]) -> str:
     draws, level, seed = _defaults(bootstrap_ranks, "replicates", "level", "seed")
     told = (
         f"Each score has a {100 * level:g} % percentile interval, of {draws:,} draws of the cases with replacement "
@@ -67,16 +60,16 @@ def _precision(edition: Edition, rules: Mapping[str, Rule]) -> str:
         "patients that are meant, and is a little too short where they are few. Sampling weights of the cases enter "
         "every score."
     )
-    if any(isinstance(rule, DetectThenRank) for rule in rules.values()):
+    if any(rule.has_findings for rule in rules.values()):
         told += " Draws with patients of one kind only define no score, and are made again."
-    if any(isinstance(rule, WeightedRanks) and rule.given for rule in rules.values()):
+    if any(rule.given for rule in rules.values()):
         told += " Numbers that are metered for a whole submission, such as run times, do not vary with the cases."
     if discreet := [phase.title for phase in edition.phases if (phase.ladder, phase.decimals) != (None, None)]:
         told += f" Boards of the phase {listed(discreet)} have no intervals: these would tell what is kept back."
     return told
 
 
-def _variability(rules: Mapping[str, Rule]) -> str:
+def _variability(rules: Mapping[str, RankingRule]) -> str:
     (level,) = _defaults(bootstrap_ranks, "level")
     told = (
         "Each team has a rank set, the ranks that the data do not exclude. All sets hold at once with a confidence of "
@@ -84,31 +77,13 @@ def _variability(rules: Mapping[str, Rule]) -> str:
         "al., Rev Econ Stud 91 (2024) 476-518). Beside it stand the share of draws in which nobody is better, and "
         "groups of teams that cannot be told apart from the first of the group."
     )
-    found = by_text({name: _sets(rule) for name, rule in rules.items()})
+    found = by_text({name: rule.rank_set_basis for name, rule in rules.items()})
     return " ".join([told, *(f"On {boards(names)}, {how}." for how, names in found.items())])
 
 
-def _sets(rule: Rule) -> str:
-    """What the rank sets of a board rest on."""
-    if not isinstance(rule, Drawable):
-        return "there are none, since the rule does not say how its scores vary with the cases"
-    if isinstance(rule, NormalisedSum):
-        return "there are none, since a sum that depends on the worst team has none"
-    if isinstance(rule, WeightedRanks):
-        return "sets are made of those by each metric, all at once (Bonferroni): safe, and wider than need be"
-    if isinstance(rule, RankThenMean) or (isinstance(rule, MeanThenRank) and rule.over == "cases"):
-        return (
-            "sets rest on the differences case by case, whose mean is taken for normal, with Student's t for its error"
-        )
-    few = (
-        "; with fewer than five cases beyond the quantile there are none" if isinstance(rule, QuantileThenRank) else ""
-    )
-    return f"sets rest on the covariance of the drawn scores, which are taken for normal{few}"
-
-
-def _tests(rules: Mapping[str, Rule]) -> str:
+def _tests(rules: Mapping[str, RankingRule]) -> str:
     """Which boards can be tested in pairs, how by default, and on what assumptions."""
-    paired = [name for name, rule in rules.items() if _has_pairs(rule)]
+    paired = [name for name, rule in rules.items() if rule.paired]
     told = []
     if paired:
         adjust, alpha = _defaults(significance, "adjust", "alpha")
@@ -120,17 +95,11 @@ def _tests(rules: Mapping[str, Rule]) -> str:
             "for means that are close to normal, and the sign-flip test, which needs symmetry only, can be declared "
             "instead, as can other families and adjustments. Tests take no sampling weights."
         )
-    if any(isinstance(rule, MeanThenRank) and rule.over == "parts" for rule in rules.values()):
+    if any(rules[name].case_values().over == "parts" for name in paired):
         told.append("Where a case has several values, the tests are made with the case as the unit, too.")
     if others := [name for name in rules if name not in paired]:
         told.append(f"On {boards(others)} a case has no single value to be tested: there the rank sets decide.")
     return " ".join(told)
-
-
-def _has_pairs(rule: Rule) -> bool:
-    """Whether the score is made of one metric with a value per case, or per part of a case."""
-    single = MeanThenRank | TestThenRank | QuantileThenRank | TrimmedMeanThenRank | RankThenMean
-    return isinstance(rule, single) and len(rule.reads) == 1
 
 
 def _defaults(function: Callable[..., object], *names: str) -> tuple[Any, ...]:

@@ -26,7 +26,7 @@ def errors(study: Study, boards: list[Weighted]) -> Section:
     """Boxes over the cases: the plan's error by stratum, then every metric that the first board weighs."""
     decided = boards[0].decided if boards else study.main
     blocks: list[Block] = [_strata(decided)]
-    blocks += [_by_team(decided, catalogue.get(name)) for name in (boards[0].rule.reads if boards else ())]
+    blocks += [_by_team(decided, catalogue.get(name)) for name in (boards[0].decided.rule.reads if boards else ())]
     return Section("doserad-errors", "Errors case by case", tuple(blocks))
 
 

@@ -12,7 +12,7 @@ import polars as pl
 from isocenter.metrics import catalogue
 from isocenter.papers._study import Decided, Study
 from isocenter.papers._words import counted
-from isocenter.ranking import BoardRow, WeightedRanks
+from isocenter.ranking import BoardRow, RankingRule, capabilities_of
 from isocenter.report import (
     Block,
     Cell,
@@ -32,16 +32,13 @@ class Weighted(NamedTuple):
 
     name: str
     decided: Decided
-    rule: WeightedRanks
+    rule: RankingRule
 
 
 def weighted_boards(study: Study) -> list[Weighted]:
     """The boards that rank by several metrics, in their order."""
-    return [
-        Weighted(name, decided, decided.rule)
-        for name, decided in study.boards.items()
-        if isinstance(decided.rule, WeightedRanks)
-    ]
+    boards = [Weighted(name, decided, capabilities_of(decided.rule)) for name, decided in study.boards.items()]
+    return [board for board in boards if board.rule.weights]
 
 
 def label(row: BoardRow) -> str:
@@ -64,7 +61,7 @@ def _taken_apart(board: Weighted) -> Iterator[Block]:
     if not rows:
         yield Paragraph(f"Nobody has a score on the board {board.name}.", note=True)
         return
-    metrics = [name for name, _ in board.rule.metrics]
+    metrics = list(board.rule.weights)
     of = {row.submission: {part.metric: part.rank for part in row.components} for row in rows}
     title = f"Rank by each metric of the board {board.name}"
     values = [[of[row.submission].get(name) for name in metrics] for row in rows]
@@ -90,7 +87,7 @@ def _taken_apart(board: Weighted) -> Iterator[Block]:
 
 
 def _stack(board: Weighted, rows: list[BoardRow], of: dict[str, dict[str, float | None]]) -> Chart:
-    weights = board.rule.metrics
+    weights = list(board.rule.weights.items())
     total = math.fsum(weight for _, weight in weights)
     shares = {
         row.submission: {
@@ -168,16 +165,17 @@ def _ties(boards: list[Weighted]) -> Block:
 
 def _decisions(board: Weighted) -> Iterator[tuple[str | Cell, ...]]:
     rule, metric = board.rule, board.decided.metric
+    tolerance = getattr(rule, "tolerance", 0.0)
     ranked = [row for row in board.decided.board.rows if row.rank is not None]
     for ahead, behind in pairwise(ranked):
         assert ahead.score is not None
         assert behind.score is not None
-        if not math.isclose(ahead.score, behind.score, rel_tol=rule.tolerance):
+        if not math.isclose(ahead.score, behind.score, rel_tol=tolerance):
             continue
         score = Cell(metric.show(ahead.score), ahead.score)
         mine, other = ({part.metric: part.score for part in row.components} for row in (ahead, behind))
         for name in rule.tie_breaks:
-            if not math.isclose(mine[name], other[name], rel_tol=rule.tolerance):
+            if not math.isclose(mine[name], other[name], rel_tol=tolerance):
                 told = [Cell(f"{value:.6g}", value) for value in (mine[name], other[name])]
                 yield board.name, ahead.submission, behind.submission, score, name, *told
                 break

@@ -52,7 +52,7 @@ def _times(board: Weighted) -> dict[str, float]:
 
 
 def _limit(board: Weighted) -> Limit | None:
-    return next((limit for limit in board.rule.exclude if limit.metric in board.rule.given), None)
+    return next((limit for limit in board.rule.limits if limit.metric in board.rule.given), None)
 
 
 def _state(board: Weighted, row: BoardRow, seconds: float) -> str:
@@ -63,7 +63,7 @@ def _state(board: Weighted, row: BoardRow, seconds: float) -> str:
 
 
 def _scatters(board: Weighted) -> Iterator[Block]:
-    names = [name for name, _ in board.rule.metrics if name in _ACCURACY]
+    names = [name for name in board.rule.weights if name in _ACCURACY]
     for name in names:
         yield _scatter(board, catalogue.get(name))
 

@@ -15,15 +15,7 @@ from isocenter.papers._folder import read_table
 from isocenter.papers._listed import shown
 from isocenter.papers._study import Decided, Study
 from isocenter.papers._words import anchor, counted, moment
-from isocenter.ranking import (
-    MeanThenRank,
-    Moment,
-    Penalty,
-    Progress,
-    WorstObserved,
-    lead_changes,
-    normalised_progress,
-)
+from isocenter.ranking import Moment, Progress, capabilities_of, lead_changes, normalised_progress
 from isocenter.report import Block, Cell, Chart, Paragraph, PlotAxis, PlotLine, Section, lines_plot, metric_label, table
 
 STREAMS = ("dose", "dvh")
@@ -88,8 +80,8 @@ def _phase(study: Study, phase: Phase, entries: Sequence[Entry]) -> Iterator[Blo
 
 
 def _of_one(decided: Decided) -> bool:
-    rule = decided.rule
-    return isinstance(rule, MeanThenRank) and not isinstance(rule.missing, WorstObserved | Penalty)
+    rule = capabilities_of(decided.rule)
+    return rule.shows_means and not rule.relative
 
 
 def _score(rows: pl.DataFrame, decided: Decided) -> float | None:

@@ -10,7 +10,7 @@ import numpy as np
 from isocenter.detections import Detections
 from isocenter.papers._study import Study
 from isocenter.papers._words import counted
-from isocenter.ranking import DetectThenRank
+from isocenter.ranking import capabilities_of
 from isocenter.readers import Read, ReaderScores, Reads, ReferenceCase, open_reference, read_reads, score_reads
 from isocenter.volumes import Grid
 
@@ -72,8 +72,8 @@ def why(error: Exception) -> str:
 
 def _findings(study: Study) -> dict[str, list[Detections]]:
     """By team, as far as the board ranks by findings."""
-    rule, table = study.main.rule, study.main.scores
-    if not isinstance(rule, DetectThenRank):
+    rule, table = capabilities_of(study.main.rule), study.main.scores
+    if not rule.has_findings:
         return {}
     return {team: list(rule.findings(table.filter(submission=team)).values()) for team in study.main.teams}
 

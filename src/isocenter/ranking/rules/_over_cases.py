@@ -16,72 +16,73 @@ from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
 from isocenter.ranking._matrices import Floats
-from isocenter.ranking._missing import LeaveOut, Missing, check_missing
-from isocenter.ranking._ties import TIES_IN_WORDS, Ties
-from isocenter.ranking.rules._base import RankingRule, place
+from isocenter.ranking._ties import TIES_IN_WORDS
+from isocenter.ranking.rules import _lines
+from isocenter.ranking.rules._base import Naming, OfOneMetric, place
 
 
-class OverCases(RankingRule, ABC):
-    """What these rules have in common: one number per case, sorted and not weighed."""
+class OverCases(OfOneMetric, ABC):
+    """A rule by an aggregate of one number per case.
+
+    A subclass is a frozen dataclass with the fields `metric`, `missing`, `ties`, `tolerance` and its own; it says what
+    it takes over the cases in words (`aggregate`) and in pseudo-code (`formula`), and computes it in all bootstrap
+    resamples of the cases at once (`aggregate_resamples`).
+    """
 
     __slots__ = ()
 
-    metric: str
-    missing: Missing
-    ties: Ties
-    tolerance: float
+    @property
+    @abstractmethod
+    def aggregate(self) -> str:
+        """What is taken over the cases, as in "median"."""
 
     @property
-    def reads(self) -> tuple[str, ...]:
-        """The one metric that is aggregated."""
-        return (self.metric,)
+    @abstractmethod
+    def formula(self) -> str:
+        """It in pseudo-code, of the values x[s, i] of a submission s in the cases i."""
+
+    @abstractmethod
+    def aggregate_resamples(self, values: Floats, draws: CaseDraws) -> Floats:
+        """Submissions × resamples, from submissions × cases."""
+
+    def roughness(self, cases: int) -> str:  # noqa: ARG002 (some rules are, with few cases)
+        """Why a normal approximation says nothing of the score, with so many cases; "" if it does."""
+        return ""
 
     @property
     def roundable(self) -> bool:
         """An aggregate of values may be shown rounded."""
         return True
 
-    @property
-    def stand_in(self) -> float | None:
-        """What the policy says of the metric."""
-        return self.missing.stand_in(catalogue.get(self.metric))
-
     def check(self) -> None:
         """Whether the metric can be ranked, and can have the value that a missing case counts as."""
-        metric = catalogue.get(self.metric)
-        if metric.better == "neither":
-            msg = f"{self.metric} is an observation and has no better or worse"
+        super().check()
+        if self.missing.leaves_out:
+            msg = f"a {self.aggregate} of the cases that are left depends on which are; name another policy for them"
             raise ValueError(msg)
-        if self.ties not in TIES_IN_WORDS:
-            msg = f"ties are one of {', '.join(TIES_IN_WORDS)}, not {self.ties!r}"
-            raise ValueError(msg)
-        check_missing(self.missing, metric)
-        if isinstance(self.missing, LeaveOut):
-            msg = f"a {self._words()} of the cases that are left depends on which are; name another policy for them"
-            raise ValueError(msg)  # noqa: TRY004 (a policy of another kind)
 
-    @abstractmethod
-    def _words(self) -> str:
-        """What is taken over the cases."""
-
-    def _rough(self, cases: int) -> str:  # noqa: ARG002 (some rules are, with few cases)
-        return ""
-
-    @abstractmethod
-    def _scores(self, values: Floats, draws: CaseDraws) -> Floats:
-        """It, in every draw, from submissions × cases."""
-
-    def __str__(self) -> str:
+    def words(self, name: Naming) -> str:
+        """Aggregate, direction, missing cases and ties."""
         metric = catalogue.get(self.metric)
         return (
-            f"{self._words()} of {self.metric} over all cases, {metric.better} is better; a missing or unusable case "
-            f"{self.missing}; equals {TIES_IN_WORDS[self.ties]}"
+            f"{self.aggregate} of {name(self.metric)} over all cases, {metric.better} is better; a missing or unusable "
+            f"case {self.missing}; equals {TIES_IN_WORDS[self.ties]}"
         )
+
+    def pseudo_code(self) -> str:
+        """Values, aggregate, ranks."""
+        lines = ["for each submission s:", *_lines.cells(self.metric, self.missing), f"    score[s] = {self.formula}"]
+        better = catalogue.get(self.metric).better
+        return _lines.with_ranks(lines, better=better, ties=self.ties, tolerance=self.tolerance)
 
     def rank(self, scores: pl.DataFrame, *, name: str = "", roles: Mapping[str, Role] | None = None) -> Board:
         """Rank the submissions of a score table; `roles` as in `MeanThenRank.rank`."""
         cohort, values = self._read(scores, roles)
-        full = self._scores(values, CaseDraws.all_cases(len(cohort.weights)))[:, 0].tolist() if len(values) else []
+        full = (
+            self.aggregate_resamples(values, CaseDraws.all_cases(len(cohort.weights)))[:, 0].tolist()
+            if len(values)
+            else []
+        )
         by_name = dict(zip((entry.row.submission for entry in cohort.scored), full, strict=True))
         return place(
             [replace(entry.row, score=by_name.get(entry.row.submission)) for entry in cohort.entries],
@@ -100,18 +101,18 @@ class OverCases(RankingRule, ABC):
         return Drawn(
             submissions=tuple(entry.row.submission for entry in cohort.scored),
             competing=np.array([entry.row.role == "team" for entry in cohort.scored], np.bool_),
-            full=self._scores(values, CaseDraws.all_cases(len(cohort.weights)))[:, 0],
-            scores=self._scores(values, draws),
+            full=self.aggregate_resamples(values, CaseDraws.all_cases(len(cohort.weights)))[:, 0],
+            scores=self.aggregate_resamples(values, draws),
             better=better,
             ties=self.ties,
             tolerance=self.tolerance,
-            rough=self._rough(len(cohort.weights)),
+            rough=self.roughness(len(cohort.weights)),
         )
 
     def _read(self, scores: pl.DataFrame, roles: Mapping[str, Role] | None) -> tuple[Cohort, Floats]:
         self.check()
         cohort = read_cells(scores, self.metric, self.missing, roles=roles)
-        refuse_weights(cohort, self._words())
+        refuse_weights(cohort, self.aggregate)
         return cohort, cohort.sums()[0]
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, get_args
 
 import numpy as np
 import polars as pl
@@ -17,15 +17,25 @@ from isocenter.ranking._cells import cohort_of
 from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._draws import CaseDraws, Reject
 from isocenter.ranking._entry import Role
-from isocenter.ranking._missing import Disqualify, LeaveOut
-from isocenter.ranking._ties import TIES_IN_WORDS, Ties, rank_values
-from isocenter.ranking.rules._base import RankingRule, place
+from isocenter.ranking._missing import Disqualify, MissingSetting
+from isocenter.ranking._ties import TIES_IN_WORDS, rank_values
+from isocenter.ranking.rules import _lines
+from isocenter.ranking.rules._base import CaseValues, Naming, RankingRule, check_ties, place, ranking_rule
+from isocenter.ranking.rules._settings import TiesSetting, Tolerance
+from isocenter.schema import Allowed, quoted
 from isocenter.stats import detection_draws
 
+if TYPE_CHECKING:
+    from isocenter.ranking.rules._variants import Asked, Variant
+
 DetectionMetric = Literal["detection_score", "auroc", "average_precision"]
+DetectionSetting = Annotated[
+    DetectionMetric, Allowed(quoted(get_args(DetectionMetric), "or"), example='"auroc"'), "The metric that decides."
+]
 _PARTS: tuple[Literal["auroc", "average_precision"], ...] = ("auroc", "average_precision")
 
 
+@ranking_rule("detection", "by auroc, average_precision, or the mean of both, detection_score")
 @dataclass(frozen=True, slots=True)
 class DetectThenRank(RankingRule):
     """Rank by a number of all findings together (PI-CAI 2022).
@@ -49,18 +59,18 @@ class DetectThenRank(RankingRule):
     a score then, and 0 would be a lie.
     """
 
-    metric: DetectionMetric
-    missing: Disqualify | LeaveOut = Disqualify()
-    ties: Ties = "min"
-    tolerance: float = 1e-9
+    needs: ClassVar[tuple[str, ...]] = CASE_METRICS
+
+    metric: DetectionSetting
+    missing: MissingSetting = Disqualify()
+    ties: TiesSetting = "min"
+    tolerance: Tolerance = 1e-9
 
     def __post_init__(self) -> None:
         if self.metric not in get_args(DetectionMetric):
             msg = f"findings are ranked by one of {', '.join(get_args(DetectionMetric))}, not {self.metric!r}"
             raise ValueError(msg)
-        if self.ties not in TIES_IN_WORDS:
-            msg = f"ties are one of {', '.join(TIES_IN_WORDS)}, not {self.ties!r}"
-            raise ValueError(msg)
+        check_ties(self.ties)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -84,21 +94,53 @@ class DetectThenRank(RankingRule):
 
     def check(self) -> None:
         """Whether the policy for missing cases makes sense."""
-        if not isinstance(self.missing, Disqualify | LeaveOut):
+        if not (self.missing.disqualifies or self.missing.leaves_out):
             msg = (
                 f"{self.metric} is a number of all cases together: one that is missing disqualifies or is left out, "
                 "but counts as no value"
             )
-            raise ValueError(msg)  # noqa: TRY004 (a policy of another kind)
+            raise ValueError(msg)
 
-    def __str__(self) -> str:
-        what = {
+    def case_values(self) -> CaseValues:
+        """There are none."""
+        msg = f"{self.metric} has no value per case: it is a number of all cases together, which no paired test is for"
+        raise ValueError(msg)
+
+    def alternatives(self, asked: Asked) -> Iterator[Variant]:
+        """Other numbers of the findings, and policies."""
+        from isocenter.ranking.rules import _variants
+
+        for metric in get_args(DetectionMetric):
+            yield f"by {metric}", replace(self, metric=metric)
+        yield from _variants.change_policy(self, asked)
+
+    def words(self, name: Naming) -> str:  # noqa: ARG002 (its numbers have names of their own)
+        """Number, missing cases and ties."""
+        number = {
             "detection_score": "mean of the AUROC of all patients and the average precision of all lesions",
             "auroc": "AUROC of all patients",
             "average_precision": "average precision of all lesions",
         }[self.metric]
         counted = f"a missing or unusable case {self.missing}"
-        return f"{what}, higher is better; {counted}; equals {TIES_IN_WORDS[self.ties]}"
+        return f"{number}, higher is better; {counted}; equals {TIES_IN_WORDS[self.ties]}"
+
+    def pseudo_code(self) -> str:
+        """Findings of all cases, their number for every trained instance, the mean, ranks."""
+        score = {"auroc": "A", "average_precision": "P", "detection_score": "(A + P) / 2"}[self.metric]
+        needs = {
+            "A": "A = area under the ROC curve of the likelihoods of all patients",
+            "P": "P = average precision of all lesion candidates, by their confidence",
+        }
+        lines = [
+            "for each submission s:",
+            f"    for each case i: {_lines.missing(self.missing, [self.metric])}",
+            "    for each of its trained instances k, over all cases with their weights w[i]:",
+            *(f"        {line}" for name, line in needs.items() if name in score),
+            f"        y[k] = {score}",
+            "    score[s] = mean over k of y[k]",
+        ]
+        better = catalogue.get(self.metric).better
+        return _lines.with_ranks(lines, better=better, ties=self.ties, tolerance=self.tolerance)
 
     def rank(self, scores: pl.DataFrame, *, name: str = "", roles: Mapping[str, Role] | None = None) -> Board:
         """Rank the submissions of a score table; `roles` as in `MeanThenRank.rank`."""
@@ -108,7 +150,7 @@ class DetectThenRank(RankingRule):
         rows, truth = [], _Truth()
         for (submission,), table in sorted(scores.group_by("submission"), key=lambda group: str(group[0][0])):
             row = _counted(str(submission), table, cases, role=roles.get(str(submission), "team"))
-            out = row.missing + row.failed > 0 and isinstance(self.missing, Disqualify)
+            out = row.missing + row.failed > 0 and self.missing.disqualifies
             if out or row.missing + row.failed == len(cases):
                 rows.append(replace(row, disqualified=True))
                 continue
@@ -166,7 +208,7 @@ class DetectThenRank(RankingRule):
 
     def findings(self, table: pl.DataFrame) -> dict[str, Detections]:
         """The findings of one submission, by trained instance, in the cases that count."""
-        if isinstance(self.missing, LeaveOut):
+        if self.missing.leaves_out:
             table = table.filter(pl.col("case").is_in(list(_measured(table))))
         return detections_of(table)
 

@@ -1,9 +1,10 @@
-"""Ranking rules: frozen descriptions of how a score table becomes a board."""
+"""Rank by the mean over the cases."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import polars as pl
@@ -14,14 +15,47 @@ from isocenter.ranking._cells import Cohort, Over, Undefined, left_out_notes, me
 from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
-from isocenter.ranking._missing import FixedValue, LeaveOut, Missing, check_missing
+from isocenter.ranking._missing import MissingSetting, refuse_other
 from isocenter.ranking._score_draws import mean_draws, ratio_draws
-from isocenter.ranking._ties import TIES_IN_WORDS, Ties
-from isocenter.ranking.rules._base import RankingRule, place
+from isocenter.ranking._ties import TIES_IN_WORDS
+from isocenter.ranking.rules import _lines
+from isocenter.ranking.rules._base import CaseValues, Naming, OfOneMetric, check_ties, place, ranking_rule
+from isocenter.ranking.rules._settings import MetricName, TiesSetting, Tolerance
+from isocenter.schema import choice
+
+if TYPE_CHECKING:
+    from isocenter.ranking.rules._variants import Asked, Variant
+
+OverSetting = Annotated[
+    Over,
+    choice(
+        {
+            '"cases"': "the cases, each of which has one number",
+            '"parts"': "all parts of all cases, so that a case with more parts has more say",
+            '"parts-within-cases"': "the parts of each case first, then the cases",
+        },
+        example='"cases"',
+        absent="it is the cases",
+    ),
+    "Over what.",
+]
+UndefinedSetting = Annotated[
+    Undefined,
+    choice(
+        {
+            '"refuse"': "there is no board until the organisers have decided",
+            '"unlisted"': "the team does not stand on this board",
+        },
+        example='"refuse"',
+        absent="there is no board until the organisers have decided",
+    ),
+    "What follows if the metric is undefined for an output.",
+]
 
 
+@ranking_rule("mean", "by the mean of a metric over the cases")
 @dataclass(frozen=True, slots=True)
-class MeanThenRank(RankingRule):
+class MeanThenRank(OfOneMetric):
     """Mean over the cases, or over all their parts, then rank by the mean.
 
     Attributes
@@ -52,24 +86,16 @@ class MeanThenRank(RankingRule):
     place in a mean, so the rule does not guess, and says which case it is.
     """
 
-    metric: str
-    missing: Missing
-    ties: Ties = "min"
-    tolerance: float = 1e-9
-    over: Over = "cases"
-    undefined: Undefined = "refuse"
+    metric: MetricName
+    missing: MissingSetting
+    ties: TiesSetting = "min"
+    tolerance: Tolerance = 1e-9
+    over: OverSetting = "cases"
+    undefined: UndefinedSetting = "refuse"
 
     def __post_init__(self) -> None:
-        if self.ties not in TIES_IN_WORDS:
-            msg = f"ties are one of {', '.join(TIES_IN_WORDS)}, not {self.ties!r}"
-            raise ValueError(msg)
-        if not isinstance(self.missing, Missing):
-            check_missing(self.missing, catalogue.get(self.metric))
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The one metric that is averaged."""
-        return (self.metric,)
+        check_ties(self.ties)
+        refuse_other(self.missing)
 
     @property
     def roundable(self) -> bool:
@@ -92,29 +118,55 @@ class MeanThenRank(RankingRule):
         return self.metric if self.over == "cases" else None
 
     @property
-    def stand_in(self) -> float | None:
-        """What the policy says of the metric."""
-        return self.missing.stand_in(catalogue.get(self.metric))
+    def rank_set_basis(self) -> str:
+        """Differences of values, where each case has one."""
+        return _lines.DIFFERENCES if self.over == "cases" else _lines.COVARIANCE
 
-    def check(self) -> None:
-        """Whether the metric can be ranked, and can have the value that a missing case counts as."""
+    def case_values(self) -> CaseValues:
+        """The metric, over what the mean is."""
         metric = catalogue.get(self.metric)
-        if metric.better == "neither":
-            msg = f"{self.metric} is an observation and has no better or worse"
-            raise ValueError(msg)
-        check_missing(self.missing, metric)
+        return CaseValues(metric, self.missing, metric.decimals, self.over, self.undefined)
 
-    def __str__(self) -> str:
+    def aggregations(self, asked: Asked) -> Iterator[Variant]:
+        """By parts, the other way to put them together; the other aggregations know one number per case."""
+        if self.over == "cases":
+            yield from OfOneMetric.aggregations(self, asked)
+            return
+        yield "mean of all parts", replace(self, over="parts")
+        yield "mean within cases first", replace(self, over="parts-within-cases")
+
+    def words(self, name: Naming) -> str:
+        """Mean, direction, missing cases and ties."""
         metric = catalogue.get(self.metric)
-        unit = f" {metric.unit}" if metric.unit and isinstance(self.missing, FixedValue) else ""
-        counted = f"a missing or unusable case {self.missing}{unit}"
-        equals = f"equals {TIES_IN_WORDS[self.ties]}"
         over = {
             "cases": "all cases",
             "parts": "all parts of all cases",
             "parts-within-cases": "the parts of each case, then over all cases",
         }[self.over]
-        return f"mean {self.metric} over {over}, {metric.better} is better; {counted}; {equals}"
+        return (
+            f"mean {name(self.metric)} over {over}, {metric.better} is better; a missing or unusable case "
+            f"{self.missing.words(metric.unit)}; equals {TIES_IN_WORDS[self.ties]}"
+        )
+
+    def pseudo_code(self) -> str:
+        """Values, mean, ranks."""
+        lines = ["for each submission s:"]
+        if self.over == "cases":
+            lines += _lines.cells(self.metric, self.missing)
+        else:
+            lines += [
+                "    for each case i and each of its parts p:",
+                f"        x[s, i, p] = {self.metric} of s in p of i",
+                f"        {_lines.missing(self.missing, [self.metric], 'x[s, i, p]')}",
+            ]
+        if self.over == "parts-within-cases":
+            lines.append("    x[s, i] = mean over p of x[s, i, p]")
+        pooled = "Σᵢ Σₚ w[i] · x[s, i, p] / Σᵢ Σₚ w[i]"
+        lines.append(f"    score[s] = {pooled if self.over == 'parts' else 'Σᵢ w[i] · x[s, i] / Σᵢ w[i]'}")
+        if self.undefined == "unlisted":
+            lines.append(f"    if {self.metric} is undefined for an output of s: s stands on no board")
+        better = catalogue.get(self.metric).better
+        return _lines.with_ranks(lines, better=better, ties=self.ties, tolerance=self.tolerance)
 
     def rank(self, scores: pl.DataFrame, *, name: str = "", roles: Mapping[str, Role] | None = None) -> Board:
         """Rank the submissions of a score table.
@@ -145,7 +197,7 @@ class MeanThenRank(RankingRule):
         if self.over == "parts":
             cells = {cell for entry in cohort.scored for cell in entry.numbers or ()}
             notes.insert(0, Note(f"{len(cells):,} values in {len(cohort.weights)} cases"))
-        if isinstance(self.missing, LeaveOut):
+        if self.missing.leaves_out:
             notes += left_out_notes(cohort.entries)
         return replace(board, notes=tuple(notes))
 

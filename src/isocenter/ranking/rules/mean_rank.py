@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -17,16 +18,31 @@ from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
 from isocenter.ranking._matrices import Floats
-from isocenter.ranking._missing import LeaveOut, Missing, check_missing
+from isocenter.ranking._missing import MissingSetting, check_missing
 from isocenter.ranking._score_draws import mean_draws
-from isocenter.ranking._ties import TIES_IN_WORDS, Ties, rank_values
-from isocenter.ranking.rules._base import RankingRule, place
+from isocenter.ranking._ties import TIES_IN_WORDS, rank_values
+from isocenter.ranking.rules import _lines
+from isocenter.ranking.rules._base import (
+    CaseValues,
+    Naming,
+    RankingRule,
+    check_ties,
+    in_words,
+    place,
+    rankable,
+    ranking_rule,
+)
+from isocenter.ranking.rules._settings import TiesSetting, Tolerance, WeightedMetrics
+
+if TYPE_CHECKING:
+    from isocenter.ranking.rules._variants import Asked, Variant
 
 MEAN_RANK = catalogue.register(
     Metric("mean_rank", "", "lower", (1.0, math.inf), 2, "mean over the cases of the rank in each of them")
 )
 
 
+@ranking_rule("mean-rank", "in every case, then by the mean of these ranks; one metric or several")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankThenMean(RankingRule):
     """Rank the submissions in every case, by one metric or several, then rank by the (weighted) mean of the ranks.
@@ -49,10 +65,10 @@ class RankThenMean(RankingRule):
     takes part: those of two boards do not compare, and a newcomer can change the order of others.
     """
 
-    metrics: str | tuple[tuple[str, float], ...]
-    missing: Missing
-    ties: Ties
-    tolerance: float = 1e-9
+    metrics: str | WeightedMetrics
+    missing: MissingSetting
+    ties: TiesSetting
+    tolerance: Tolerance = 1e-9
 
     def __post_init__(self) -> None:
         if isinstance(self.metrics, str):
@@ -65,9 +81,7 @@ class RankThenMean(RankingRule):
             if not 0 < weight < math.inf:
                 msg = f"the weight of {name} is a positive number, not {weight}"
                 raise ValueError(msg)
-        if self.ties not in TIES_IN_WORDS:
-            msg = f"ties are one of {', '.join(TIES_IN_WORDS)}, not {self.ties!r}"
-            raise ValueError(msg)
+        check_ties(self.ties)
 
     @property
     def _weighted(self) -> tuple[tuple[str, float], ...]:
@@ -96,22 +110,57 @@ class RankThenMean(RankingRule):
 
     def check(self) -> None:
         """Whether every metric can be ranked, and can have the value that a missing case counts as."""
-        for name, _ in self._weighted:
-            metric = catalogue.get(name)
-            if metric.better == "neither":
-                msg = f"{name} is an observation and has no better or worse"
-                raise ValueError(msg)
-            check_missing(self.missing, metric, case_by_case=True)
-        if isinstance(self.missing, LeaveOut):
+        for name in self.reads:
+            check_missing(self.missing, rankable(name), case_by_case=True)
+        if self.missing.leaves_out:
             msg = "a case that is left out has no rank; let it rank last, or count as something"
-            raise ValueError(msg)  # noqa: TRY004 (a policy of another kind)
+            raise ValueError(msg)
 
-    def __str__(self) -> str:
-        by = ", ".join(name if weight == 1 else f"{name} (×{weight:g})" for name, weight in self._weighted)
+    @property
+    def rank_set_basis(self) -> str:
+        """Differences of ranks."""
+        return _lines.DIFFERENCES
+
+    def case_values(self) -> CaseValues:
+        """The metric, if there is one only."""
+        if len(self.reads) > 1:
+            return RankingRule.case_values(self)
+        metric = catalogue.get(self.reads[0])
+        return CaseValues(metric, self.missing, metric.decimals)
+
+    def alternatives(self, asked: Asked) -> Iterator[Variant]:
+        """Other aggregations, ties, metrics and policies."""
+        from isocenter.ranking.rules import _variants
+
+        if len(self.reads) == 1:
+            yield from _variants.aggregate_one(self, asked)
+        else:
+            yield from _variants.aggregate_several(self)
+            yield from _variants.share_ranks(self, asked)
+        swap = lambda old, new: replace(self, metrics=_variants.rename(self._weighted, old, new))  # noqa: E731
+        yield from _variants.change_metric(self, asked, swap)
+        yield from _variants.change_policy(self, asked)
+
+    def words(self, name: Naming) -> str:
+        """Metrics, missing cases and ties."""
         return (
-            f"mean over all cases of the rank in each by {by}, lower is better; a missing or unusable case "
-            f"{self.missing}; equals {TIES_IN_WORDS[self.ties]}"
+            f"mean over all cases of the rank in each by {in_words(self._weighted, name)}, lower is better; a missing "
+            f"or unusable case {self.missing}; equals {TIES_IN_WORDS[self.ties]}"
         )
+
+    def pseudo_code(self) -> str:
+        """Values, ranks in each case, their mean, ranks."""
+        lines = [
+            f"for each metric m of {_lines.listed(self.reads)} and each case i:",
+            "    for each submission s: x[m, s, i] = m of s in i",
+            f"    {_lines.missing(self.missing, self.reads, 'x[m, s, i]')}",
+            f"    for each submission s, by x[m, s, i] ({_lines.equal(self.tolerance)}):",
+            f"        r[m, s, i] = {_lines.RANKS[self.ties]}",
+            "for each submission s:",
+            f"    r[s, i] = {_lines.weighted_mean(self._weighted, 'r[{}, s, i]')}",
+            "    score[s] = Σᵢ w[i] · r[s, i] / Σᵢ w[i]",
+        ]
+        return _lines.with_ranks(lines, better=MEAN_RANK.better, ties=self.ties, tolerance=self.tolerance)
 
     def rank(self, scores: pl.DataFrame, *, name: str = "", roles: Mapping[str, Role] | None = None) -> Board:
         """Rank the submissions of a score table; `roles` as in `MeanThenRank.rank`."""

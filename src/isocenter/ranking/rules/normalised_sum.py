@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -16,10 +17,15 @@ from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
 from isocenter.ranking._matrices import Floats
-from isocenter.ranking._missing import Missing
-from isocenter.ranking._ties import TIES_IN_WORDS, Ties
-from isocenter.ranking.rules._base import RankingRule, place
+from isocenter.ranking._missing import MissingSetting
+from isocenter.ranking._ties import TIES_IN_WORDS
+from isocenter.ranking.rules import _lines
+from isocenter.ranking.rules._base import Naming, RankingRule, in_words, place, ranking_rule
+from isocenter.ranking.rules._settings import TiesSetting, Tolerance, WeightedMetrics
 from isocenter.ranking.rules.mean import MeanThenRank
+
+if TYPE_CHECKING:
+    from isocenter.ranking.rules._variants import Asked, Variant
 
 NORMALISED = catalogue.register(
     Metric(
@@ -33,6 +39,7 @@ NORMALISED = catalogue.register(
 )
 
 
+@ranking_rule("normalised-sum", "by the sum of metrics that are stretched from the worst to the best team")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NormalisedSum(RankingRule):
     """Mean of each metric, stretched so that the worst team has 0 and the best 1; then the weighted mean of these.
@@ -53,10 +60,10 @@ class NormalisedSum(RankingRule):
     only stands beside the teams is measured on their scale, and may lie outside of it.
     """
 
-    metrics: tuple[tuple[str, float], ...]
-    missing: Missing
-    ties: Ties = "min"
-    tolerance: float = 1e-9
+    metrics: WeightedMetrics
+    missing: MissingSetting
+    ties: TiesSetting = "min"
+    tolerance: Tolerance = 1e-9
 
     @property
     def metric(self) -> str:
@@ -89,12 +96,38 @@ class NormalisedSum(RankingRule):
     def _mean(self, name: str) -> MeanThenRank:
         return MeanThenRank(name, missing=self.missing, ties=self.ties, tolerance=self.tolerance)
 
-    def __str__(self) -> str:
-        weighted = ", ".join(name if weight == 1 else f"{name} (×{weight:g})" for name, weight in self.metrics)
+    @property
+    def rank_set_basis(self) -> str:
+        """There are none."""
+        return "there are none, since a sum that depends on the worst team has none"
+
+    def alternatives(self, asked: Asked) -> Iterator[Variant]:
+        """Other aggregations, metrics and policies."""
+        from isocenter.ranking.rules import _variants
+
+        yield from _variants.aggregate_several(self)
+        swap = lambda old, new: replace(self, metrics=_variants.rename(self.metrics, old, new))  # noqa: E731
+        yield from _variants.change_metric(self, asked, swap)
+        yield from _variants.change_policy(self, asked)
+
+    def words(self, name: Naming) -> str:
+        """Metrics, missing cases and ties."""
         return (
-            f"mean of {weighted}, each stretched from the worst to the best team, higher is better; a missing or "
-            f"unusable case {self.missing}; equals {TIES_IN_WORDS[self.ties]}"
+            f"mean of {in_words(self.metrics, name)}, each stretched from the worst to the best team, higher is "
+            f"better; a missing or unusable case {self.missing}; equals {TIES_IN_WORDS[self.ties]}"
         )
+
+    def pseudo_code(self) -> str:
+        """Means, their stretch, the sum, ranks."""
+        lines = [
+            *_lines.means(self.reads, self.missing),
+            "for each metric m and submission s:",
+            "    u[m, s] = (v[m, s] − worst of v[m, t]) / (best of v[m, t] − worst of v[m, t]), over all teams t",
+            "    if all teams have the same v[m, t]: u[m, s] = 0.5",
+            "for each submission s:",
+            f"    score[s] = {_lines.weighted_mean(self.metrics, 'u[{}, s]')}",
+        ]
+        return _lines.with_ranks(lines, better=NORMALISED.better, ties=self.ties, tolerance=self.tolerance)
 
     def rank(self, scores: pl.DataFrame, *, name: str = "", roles: Mapping[str, Role] | None = None) -> Board:
         """Rank the submissions of a score table; `roles` as in `MeanThenRank.rank`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import polars as pl
@@ -18,10 +18,13 @@ from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
 from isocenter.ranking._matrices import Floats
-from isocenter.ranking._missing import LeaveOut, Missing, check_missing
-from isocenter.ranking._ties import TIES_IN_WORDS, Ties
-from isocenter.ranking.rules._base import RankingRule, place
+from isocenter.ranking._missing import MissingSetting, check_missing
+from isocenter.ranking._ties import TIES_IN_WORDS
+from isocenter.ranking.rules import _lines
+from isocenter.ranking.rules._base import CaseValues, Naming, OfOneMetric, place, rankable, ranking_rule
 from isocenter.ranking.rules._over_cases import refuse_weights
+from isocenter.ranking.rules._settings import MetricName, TiesSetting, Tolerance
+from isocenter.schema import Allowed, Read, Within, Written, Wrong, choice
 from isocenter.stats import adjust, signed_rank_matrix
 
 WIN_SHARE = catalogue.register(
@@ -33,8 +36,54 @@ Adjustment = Literal["none", "holm", "bonferroni", "bh"]
 _MOST_VALUES = 20_000_000
 
 
+def _read_decimals(value: object) -> object:
+    """A number or a word; checked here, as a union would report a problem once per member."""
+    whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 15
+    if value == "catalogue" or whole:
+        return value
+    raise Wrong(value)
+
+
+Level = Annotated[
+    float,
+    Within(gt=0, lt=1),
+    Allowed("a number above 0 and below 1", example="0.05", absent="it is 0.05"),
+    "The level of significance.",
+]
+AdjustmentSetting = Annotated[
+    Adjustment,
+    choice(
+        {
+            '"none"': "every test has the level for itself",
+            '"holm"': "the chance of any false win is at most the level",
+            '"bonferroni"': "the same, more strictly than needed",
+            '"bh"': "of the wins, the share of false ones is at most the level (Benjamini and Hochberg)",
+        },
+        example='"none"',
+        absent="every test has the level for itself",
+    ),
+    "What is done about their number.",
+]
+Decimals = Annotated[
+    int | None,
+    Written(
+        Annotated[int | Literal["catalogue"], Read(_read_decimals)],
+        read=lambda value: None if value == "catalogue" else value,
+        write=lambda value: "catalogue" if value is None else value,
+    ),
+    choice(
+        {"a whole number": "from 0 to 15", '"catalogue"': "as many as tables print of the metric"},
+        what='a whole number from 0 to 15, or "catalogue"',
+        example='"catalogue"',
+        absent="as many as tables print of the metric",
+    ),
+    "To how many decimals differences are rounded.",
+]
+
+
+@ranking_rule("tests", "by how many others a team is significantly better than")
 @dataclass(frozen=True, slots=True)
-class TestThenRank(RankingRule):
+class TestThenRank(OfOneMetric):
     """Test every submission against every other, then rank by how many it beats (as challengeR's test-then-rank).
 
     Attributes
@@ -58,47 +107,69 @@ class TestThenRank(RankingRule):
 
     __test__ = False  # for pytest, which takes the name for one of its own
 
-    metric: str
-    missing: Missing
-    alpha: float = 0.05
-    adjust: Adjustment = "none"
-    decimals: int | None = None
-    ties: Ties = "min"
-    tolerance: float = 1e-9
-
-    @property
-    def reads(self) -> tuple[str, ...]:
-        """The one metric that is tested."""
-        return (self.metric,)
+    metric: MetricName
+    missing: MissingSetting
+    alpha: Level = 0.05
+    adjust: AdjustmentSetting = "none"
+    decimals: Decimals = None
+    ties: TiesSetting = "min"
+    tolerance: Tolerance = 1e-9
 
     @property
     def relative(self) -> bool:
         """A share of the others depends on them."""
         return True
 
+    @property
+    def stand_in(self) -> float | None:
+        """A score is no mean of values, and a value says nothing of it."""
+        return None
+
     def check(self) -> None:
         """Whether the metric can be ranked, and can have the value that a missing case counts as."""
-        metric = catalogue.get(self.metric)
-        if metric.better == "neither":
-            msg = f"{self.metric} is an observation and has no better or worse"
-            raise ValueError(msg)
+        metric = rankable(self.metric)
         if self.ties not in TIES_IN_WORDS or not 0 < self.alpha < 1:
             known = f"ties {', '.join(TIES_IN_WORDS)} and a level within 0 and 1"
             msg = f"a rule of tests has {known}, not {self.ties!r} and {self.alpha}"
             raise ValueError(msg)
         check_missing(self.missing, metric)
-        if isinstance(self.missing, LeaveOut):
+        if self.missing.leaves_out:
             msg = "a paired test needs all cases of both; take another policy for missing cases"
-            raise ValueError(msg)  # noqa: TRY004 (a policy of another kind)
+            raise ValueError(msg)
 
-    def __str__(self) -> str:
+    def case_values(self) -> CaseValues:
+        """The metric, with the decimals of the tests."""
+        return CaseValues(catalogue.get(self.metric), self.missing, self._decimals)
+
+    @property
+    def _decimals(self) -> int:
+        return catalogue.get(self.metric).decimals if self.decimals is None else self.decimals
+
+    def words(self, name: Naming) -> str:
+        """Tests, missing cases and ties."""
         metric = catalogue.get(self.metric)
         family = "" if self.adjust == "none" else f", {self.adjust} over all ordered pairs"
         return (
-            f"share of the others beaten by {self.metric} ({metric.better} is better) in one-sided paired Wilcoxon "
-            f"tests at {self.alpha:g}{family}; a missing or unusable case {self.missing}; "
+            f"share of the others beaten by {name(self.metric)} ({metric.better} is better) in one-sided paired "
+            f"Wilcoxon tests at {self.alpha:g}{family}; a missing or unusable case {self.missing}; "
             f"equals {TIES_IN_WORDS[self.ties]}"
         )
+
+    def pseudo_code(self) -> str:
+        """Values, tests of all pairs, shares, ranks."""
+        family = [f"P = P adjusted by {self.adjust} over all K (K − 1) ordered pairs"] if self.adjust != "none" else []
+        wins = f"{catalogue.get(self.metric).better} wins"
+        lines = [
+            "for each submission s:",
+            *_lines.cells(self.metric, self.missing),
+            "for each pair s ≠ t of the K submissions:",
+            f"    d[i] = x[s, i] − x[t, i], rounded to {self._decimals} decimals",
+            f"    P[s, t] = one-sided p of the signed-rank test of d, with continuity correction ({wins})",
+            *family,
+            "for each submission s:",
+            f"    score[s] = #{{t ≠ s: P[s, t] ≤ {self.alpha:g}}} / (K − 1)",
+        ]
+        return _lines.with_ranks(lines, better=WIN_SHARE.better, ties=self.ties, tolerance=self.tolerance)
 
     def rank(self, scores: pl.DataFrame, *, name: str = "", roles: Mapping[str, Role] | None = None) -> Board:
         """Rank the submissions of a score table; `roles` as in `MeanThenRank.rank`."""
@@ -151,13 +222,12 @@ class TestThenRank(RankingRule):
             return shares
         metric = catalogue.get(self.metric)
         assert metric.better != "neither"
-        decimals = metric.decimals if self.decimals is None else self.decimals
         others = competing.sum() - competing
         step = max(1, _MOST_VALUES // size**2)
         family = np.outer(competing, competing) & ~np.eye(size, dtype=np.bool_)
         for start in range(0, draws.replicates, step):
             weights = draws.counts[start : start + step]
-            p = signed_rank_matrix(values, better=metric.better, decimals=decimals, weights=weights)
+            p = signed_rank_matrix(values, better=metric.better, decimals=self._decimals, weights=weights)
             if self.adjust != "none":
                 for matrix in p:
                     self._adjust(matrix, family, competing)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -18,11 +18,17 @@ from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
 from isocenter.ranking._matrices import Floats
-from isocenter.ranking._missing import Missing
+from isocenter.ranking._missing import MissingSetting
 from isocenter.ranking._rank_draws import ranks_of
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties, rank_values
-from isocenter.ranking.rules._base import RankingRule
+from isocenter.ranking.rules import _lines
+from isocenter.ranking.rules._base import Naming, RankingRule, check_ties, in_words, ranking_rule
+from isocenter.ranking.rules._settings import MetricOfRule, TiesSetting, Tolerance, WeightedMetrics
 from isocenter.ranking.rules.mean import MeanThenRank
+from isocenter.schema import Allowed, Within, Written, choice
+
+if TYPE_CHECKING:
+    from isocenter.ranking.rules._variants import Asked, Variant
 
 WEIGHTED_RANK = catalogue.register(
     Metric("weighted_rank", "", "lower", (1.0, math.inf), 2, "weighted mean of the ranks by several metrics")
@@ -46,9 +52,17 @@ class Limit:
         What becomes of a submission exactly at the limit: it is "excluded", or still "allowed".
     """
 
-    metric: str
-    value: float
-    at: Literal["excluded", "allowed"] = "excluded"
+    written: ClassVar[Allowed] = Allowed('{ metric = "run_time", value = 60 }')
+
+    metric: MetricOfRule
+    value: Annotated[float, Within(), Allowed("a number", example="0.5"), "The limit, in the unit of the metric."]
+    at: Annotated[
+        Literal["excluded", "allowed"],
+        choice(
+            {'"excluded"': "who is exactly at the limit does not compete", '"allowed"': "who is exactly there does"}
+        ),
+        "What becomes of a submission exactly at the limit.",
+    ] = "excluded"
 
     def excludes(self, value: float) -> bool:
         """Whether a submission with this value does not compete; rounding does not decide who is at the limit."""
@@ -57,13 +71,48 @@ class Limit:
         return value < self.value if catalogue.get(self.metric).better == "higher" else value > self.value
 
     def __str__(self) -> str:
+        return self.words(str)
+
+    def words(self, name: Naming) -> str:
+        """Who is beyond it."""
         metric = catalogue.get(self.metric)
         unit = f" {metric.unit}" if metric.unit else ""
         if self.at == "excluded":
-            return f"{self.metric} of {self.value:g}{unit} or {'less' if metric.better == 'higher' else 'more'}"
-        return f"{self.metric} of {'less' if metric.better == 'higher' else 'more'} than {self.value:g}{unit}"
+            return f"{name(self.metric)} of {self.value:g}{unit} or {'less' if metric.better == 'higher' else 'more'}"
+        return f"{name(self.metric)} of {'less' if metric.better == 'higher' else 'more'} than {self.value:g}{unit}"
+
+    @property
+    def condition(self) -> str:
+        """The same as a condition of pseudo-code."""
+        sign = "<" if catalogue.get(self.metric).better == "higher" else ">"
+        return f"{ ({'<': '≤', '>': '≥'}[sign] if self.at == 'excluded' else sign) } {self.value:g}"
 
 
+_NAMES = Allowed("names of metrics in quotes between brackets, or []", example='["run_time"]', absent="there are none")
+Given = Annotated[tuple[MetricOfRule, ...], _NAMES, "Metrics that a whole submission has, metered elsewhere."]
+TieBreaks = Annotated[
+    tuple[MetricOfRule, ...], _NAMES, "Metrics that decide between equal scores, one after the other."
+]
+Limits = Annotated[
+    tuple[Limit, ...],
+    Written(
+        tuple[Limit, ...],
+        read=lambda items: tuple(Limit(item.metric, item.value, item.at) for item in items),
+        write=lambda limits: [
+            {"metric": limit.metric, "value": float(limit.value), "at": limit.at} for limit in limits
+        ],
+        key="limits",
+    ),
+    Allowed(
+        'limits between brackets, such as [{ metric = "run_time", value = 60, at = "excluded" }], or []',
+        example='[{ metric = "run_time", value = 60, at = "excluded" }]',
+        absent="there are none",
+    ),
+    "Limits beyond which a team does not compete.",
+]
+
+
+@ranking_rule("weighted-ranks", "by the mean of every metric, then by the weighted mean of these ranks")
 @dataclass(frozen=True, slots=True)
 class WeightedRanks(RankingRule):
     """Rank by the mean of each metric, then by the weighted mean of these ranks (DoseRAD2026).
@@ -97,18 +146,16 @@ class WeightedRanks(RankingRule):
     The score of a team depends on who else takes part, so scores of two boards do not compare.
     """
 
-    metrics: tuple[tuple[str, float], ...]
-    missing: Missing
-    given: tuple[str, ...] = ()
-    exclude: tuple[Limit, ...] = ()
-    tie_breaks: tuple[str, ...] = ()
-    ties: Ties = "min"
-    tolerance: float = 1e-9
+    metrics: WeightedMetrics
+    missing: MissingSetting
+    given: Given = ()
+    exclude: Limits = ()
+    tie_breaks: TieBreaks = ()
+    ties: TiesSetting = "min"
+    tolerance: Tolerance = 1e-9
 
     def __post_init__(self) -> None:
-        if self.ties not in TIES_IN_WORDS:
-            msg = f"ties are one of {', '.join(TIES_IN_WORDS)}, not {self.ties!r}"
-            raise ValueError(msg)
+        check_ties(self.ties)
         names = [name for name, _ in self.metrics]
         if not names or len(set(names)) < len(names):
             msg = f"a weighted rank needs metrics, each of them once, not {names}"
@@ -156,15 +203,86 @@ class WeightedRanks(RankingRule):
         for name, _ in self.metrics:
             MeanThenRank(name, missing=self.missing, ties=self.ties, tolerance=self.tolerance).check()
 
-    def __str__(self) -> str:
-        weighted = ", ".join(name if weight == 1 else f"{name} (×{weight:g})" for name, weight in self.metrics)
-        words = [f"weighted mean of the ranks by {weighted}, lower is better"]
-        words += [f"a submission with {limit} is excluded before ranking" for limit in self.exclude]
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """Those of `exclude`."""
+        return self.exclude
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Those of the metrics."""
+        return dict(self.metrics)
+
+    def reweighted(self, weights: Mapping[str, float]) -> WeightedRanks:
+        """Every metric is given; a metric of weight 0 does not count, and nobody is beyond a limit.
+
+        Raises
+        ------
+        ValueError
+            No weight is left, or one is negative.
+        """
+        if wrong := [name for name, weight in weights.items() if not 0 <= weight < 1e6]:
+            msg = f"the weight of {wrong[0]} is a number from 0 to a million"
+            raise ValueError(msg)
+        kept = tuple((name, weights.get(name, own)) for name, own in self.metrics if weights.get(name, own) > 0)
+        if not kept:
+            msg = "at least one weight is above 0"
+            raise ValueError(msg)
+        names = tuple(name for name, _ in kept)
+        breaks = tuple(name for name in self.tie_breaks if name in names)
+        return replace(self, metrics=kept, given=names, exclude=(), tie_breaks=breaks)
+
+    @property
+    def rank_set_basis(self) -> str:
+        """Sets by each metric."""
+        return "sets are made of those by each metric, all at once (Bonferroni): safe, and wider than need be"
+
+    def alternatives(self, asked: Asked) -> Iterator[Variant]:
+        """Other aggregations, if all metrics are of the cases and everybody competes; ties, metrics and policies."""
+        from isocenter.ranking.rules import _variants
+
+        if not (self.given or self.exclude):
+            yield from _variants.aggregate_several(self)
+        yield from _variants.share_ranks(self, asked)
+        yield from _variants.change_metric(self, asked, self._with_metric)
+        yield from _variants.change_policy(self, asked)
+
+    def _with_metric(self, old: str, new: str) -> WeightedRanks:
+        from isocenter.ranking.rules._variants import rename
+
+        return replace(
+            self,
+            metrics=rename(self.metrics, old, new),
+            given=tuple(new if name == old else name for name in self.given),
+            exclude=tuple(replace(one, metric=new) if one.metric == old else one for one in self.exclude),
+            tie_breaks=tuple(new if name == old else name for name in self.tie_breaks),
+        )
+
+    def words(self, name: Naming) -> str:
+        """Metrics, limits, missing cases, ties and what breaks them."""
+        words = [f"weighted mean of the ranks by {in_words(self.metrics, name)}, lower is better"]
+        words += [f"a submission with {limit.words(name)} is excluded before ranking" for limit in self.exclude]
         words += [f"a missing or unusable case {self.missing}", f"equals {TIES_IN_WORDS[self.ties]}"]
         if self.tie_breaks:
-            order = ", then by ".join(f"{catalogue.get(name).better} {name}" for name in self.tie_breaks)
+            order = ", then by ".join(f"{catalogue.get(metric).better} {name(metric)}" for metric in self.tie_breaks)
             words.append(f"equal scores are decided by {order}")
         return "; ".join(words)
+
+    def pseudo_code(self) -> str:
+        """Means, numbers from elsewhere, limits, ranks by metric, their weighted mean, ranks."""
+        lines = _lines.means(self.reads, self.missing) if self.reads else []
+        lines += [f"for each submission s: v[{name}, s] = {name} of s, measured elsewhere" for name in self.given]
+        lines += [f"if v[{limit.metric}, s] {limit.condition}: s does not compete" for limit in self.exclude]
+        lines += [
+            f"for each metric m of {_lines.listed([name for name, _ in self.metrics])}:",
+            f"    for each competing s, by v[m, s] ({_lines.equal(self.tolerance)}):",
+            f"        r[m, s] = {_lines.RANKS[self.ties]}",
+            "for each competing s:",
+            f"    score[s] = {_lines.weighted_mean(self.metrics, 'r[{}, s]')}",
+        ]
+        then = "".join(f", then by v[{name}, s] {catalogue.get(name).arrow}" for name in self.tie_breaks)
+        better = WEIGHTED_RANK.better
+        return _lines.with_ranks(lines, better=better, ties=self.ties, tolerance=self.tolerance, then=then)
 
     def rank(self, scores: pl.DataFrame, *, name: str = "", roles: Mapping[str, Role] | None = None) -> Board:
         """Rank the submissions of a score table; `roles` as in `MeanThenRank.rank`."""

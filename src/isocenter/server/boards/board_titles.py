@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from isocenter.evaluation import Challenge as Code
     from isocenter.ranking import Rule
-
-_NAME = re.compile(r"\b[a-z0-9]+(?:_[a-z0-9]+)+\b")
 
 
 def titles_of(code: Code) -> dict[str, str]:
@@ -35,8 +32,8 @@ def titles_of(code: Code) -> dict[str, str]:
     }
 
 
-def rule_in_words(rule: Rule | str) -> str:
-    """What a rule says of itself, or a board of its rule, with metrics as people call them.
+def rule_in_words(rule: Rule) -> str:
+    """What a rule says of itself, with metrics as people call them.
 
     Examples
     --------
@@ -45,11 +42,7 @@ def rule_in_words(rule: Rule | str) -> str:
     'mean Dose error over all cases, lower is better'
     """
     from isocenter.metrics import catalogue
+    from isocenter.ranking import capabilities_of
     from isocenter.report import metric_label
 
-    known = set(catalogue.names())
-
-    def said(found: re.Match[str]) -> str:
-        return metric_label(catalogue.get(found[0]), unit=False) if found[0] in known else found[0]
-
-    return _NAME.sub(said, str(rule))
+    return capabilities_of(rule).words(lambda name: metric_label(catalogue.get(name), unit=False))

@@ -15,11 +15,9 @@ if TYPE_CHECKING:
 
 def weights_of(rule: AnyRule, board: Board) -> dict[str, float]:
     """The weights that can be changed, by metric; empty where the board has none, or does not show what it weighs."""
-    from isocenter.ranking import WeightedRanks
+    from isocenter.ranking import capabilities_of
 
-    if not isinstance(rule, WeightedRanks) or not any(row.components for row in board.rows):
-        return {}
-    return dict(rule.metrics)
+    return capabilities_of(rule).weights if any(row.components for row in board.rows) else {}
 
 
 def reweighted(rule: AnyRule, board: Board, weights: Mapping[str, float]) -> tuple[BoardRow, ...]:
@@ -34,26 +32,11 @@ def reweighted(rule: AnyRule, board: Board, weights: Mapping[str, float]) -> tup
     ValueError
         No weight is left, or one is negative.
     """
-    from isocenter.ranking import WeightedRanks
+    from isocenter.ranking import capabilities_of
 
-    assert isinstance(rule, WeightedRanks)
-    if wrong := [name for name, weight in weights.items() if not 0 <= weight < 1e6]:
-        msg = f"the weight of {wrong[0]} is a number from 0 to a million"
-        raise ValueError(msg)
-    kept = tuple((name, weights.get(name, weight)) for name, weight in rule.metrics if weights.get(name, weight) > 0)
-    if not kept:
-        msg = "at least one weight is above 0"
-        raise ValueError(msg)
+    other = capabilities_of(rule).reweighted(weights)
     ranked = {row.submission: row for row in board.rows if row.rank is not None}
-    names = tuple(name for name, _ in kept)
-    other = replace(
-        rule,
-        metrics=kept,
-        given=names,
-        exclude=(),  # who is beyond a limit has no rank, and is not asked
-        tie_breaks=tuple(name for name in rule.tie_breaks if name in names),
-    )
-    found = other.rank(_table(ranked.values(), names), name=board.name)
+    found = other.rank(_table(ranked.values(), capabilities_of(other).given), name=board.name)
     return tuple(
         replace(ranked[row.submission], score=row.score, rank=row.rank, components=row.components)
         for row in found.rows

@@ -144,12 +144,13 @@ def run_times(visit: Visit, submission: Submission) -> RunTimes | None:
     None where nothing is metered, where details may not be seen, and where this submission does not stand on the board.
     """
     from isocenter.metrics import catalogue
-    from isocenter.ranking import WeightedRanks
+    from isocenter.ranking import capabilities_of
 
     if not visit.sight(submission.phase).details:
         return None
     code = code_for(visit, submission)
-    ranked = {name: rule for name, rule in code.boards.items() if isinstance(rule, WeightedRanks) and rule.given}
+    rules = {name: capabilities_of(rule) for name, rule in code.boards.items()}
+    ranked = {name: rule for name, rule in rules.items() if rule.given}
     if code.run_times is None or not ranked:
         return None
     board, rule = next(iter(ranked.items()))
@@ -158,7 +159,7 @@ def run_times(visit: Visit, submission: Submission) -> RunTimes | None:
         return None
     mine = {entry["row"] for entry in snapshot.entries if entry["submission"] == str(submission.pk)} - {None}
     metric = rule.given[0]
-    limit = next((one for one in rule.exclude if one.metric == metric), None)
+    limit = next((one for one in rule.limits if one.metric == metric), None)
     shown = boards.shown(visit, snapshot)
     rows = [
         RunTime(row.submission, part.score, row.submission in mine, limit is not None and limit.excludes(part.score))

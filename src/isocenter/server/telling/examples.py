@@ -30,10 +30,10 @@ _LIKELIHOODS = {"A": (0.9, 0.2, 0.6), "B": (0.7, 0.8, 0.9), "C": (0.95, 0.1)}
 
 def example_of(rule: Rule) -> Iterator[Block]:
     """What a rule makes of a few numbers; nothing for a rule that wants others."""
-    from isocenter.ranking import DetectThenRank
+    from isocenter.ranking import capabilities_of
     from isocenter.server.telling.wording import Text
 
-    detects = isinstance(rule, DetectThenRank)
+    detects = capabilities_of(rule).has_findings
     table = _findings() if detects else _numbers(rule)
     try:
         board = rule.rank(table, name="example")

@@ -24,7 +24,7 @@ from isocenter.server.pages.boards._words import board_names, outlook
 from isocenter.server.policy import Door, Visit, door
 
 if TYPE_CHECKING:
-    from isocenter.ranking import BoardRow
+    from isocenter.ranking import Board, BoardRow
 
 _WEIGHT = "weight:"
 
@@ -80,7 +80,7 @@ def _page(request: HttpRequest, visit: Visit, phase: Phase, board: str, named: S
         "outlook": outlook(visit, phase),
         "name": board,
         "title": names[board].title if board in names else board.replace("_", " "),
-        "rule": "" if table is None else rule_in_words(table.board.rule),
+        "rule": "" if table is None else _rule(visit, phase.name, table.board),
         "boards": names,
         "phases": visit.phases,
         "table": table,
@@ -99,6 +99,13 @@ def _page(request: HttpRequest, visit: Visit, phase: Phase, board: str, named: S
         "making": (table is None or not table.lines) and _is_made(visit, phase.name),
     }
     return page(request, "isocenter/boards/board.html", context, title=visit.edition.title)
+
+
+def _rule(visit: Visit, phase: str, board: Board) -> str:
+    """The rule of a board in words; of a board that was made by another rule than today's, as it was recorded."""
+    assert visit.challenge.version_id is not None
+    rule = code_of(visit.challenge.version_id, phase).boards.get(board.name)
+    return rule_in_words(rule) if rule is not None and str(rule) == board.rule else board.rule
 
 
 def _guess(visit: Visit, phase: str, table: BoardTable, asked: QueryDict) -> Guess | None:
