@@ -202,12 +202,6 @@ def test_the_good_file_is_good() -> None:
         ("missing = 0", 'missing = "zero"', "policies.missing", f'"zero" is not allowed; {MISSING}'),
         ("missing = 0", "missing = nan", "policies.missing", f"nan is not allowed; {MISSING}"),
         ("missing = 0", "missing = { factor = 0.5 }", "policies.missing", f"a table is not allowed; {MISSING}"),
-        (
-            "missing = 0",
-            "missing = { penalty = 0.5 }",
-            "policies.missing.penalty",
-            "0.5 is not allowed; write a number, 1 or more",
-        ),
         ("missing = 0", "missing = { penality = 2 }", "policies.missing", f"a table is not allowed; {MISSING}"),
         (
             "missing = 0",
@@ -453,6 +447,13 @@ def test_a_problem_is_told_with_its_line_what_was_found_and_what_is_allowed(
     key = where.rpartition(".")[2].removesuffix("[2]")
     row = [line.partition(" ")[0] for line in new.split("\n")].index(key) + (2 if where.endswith("]") else 0)
     assert problem.line == line_of(old) + row
+
+
+def test_a_penalty_that_makes_something_better_is_told_within_its_policy() -> None:
+    problem = the_problem_of(GOOD.replace("missing = 0\n", "missing = { penalty = 0.5 }\n", 1))
+    assert (problem.where, problem.found) == ("policies.missing.penalty", "0.5")
+    assert problem.message == "0.5 is not allowed; write a number, 1 or more"
+    assert problem.line == line_of("missing = 0")
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Annotated, Any, Literal, Union
 
-from pydantic import Discriminator, Field, TypeAdapter, ValidationError, create_model
+from pydantic import BeforeValidator, Discriminator, Field, TypeAdapter, ValidationError, create_model
 
-from isocenter.ranking.rules import RankingRule, rule_class, rule_kinds
+from isocenter.ranking.rules import RULE_KINDS, RankingRule, rule_class, rule_kinds
 from isocenter.ranking.rules._problems import RuleProblem
 from isocenter.ranking.rules._settings import Context
 from isocenter.schema import Path, choice, explain_unknown, quoted, refuse, show
-from isocenter.schema.tables import Setting, Table, cut_path, field_of, settings_of, translate
+from isocenter.schema.tables import Setting, Table, cut_path, field_of, plain, settings_of, translate
 
 _POLICIES = ("missing", "ties")
 
@@ -64,10 +64,8 @@ class Reading:
         if not isinstance(kind, str) or kind not in kinds:
             self._tell(("rule",), kind, refuse(kind, quoted(kinds, "or"), kinds))
             return None
-        try:
-            rule_class(kind)
-        except ValueError as error:
-            self._tell(("rule",), kind, str(error))
+        if kind not in _usable(kinds):
+            self._tell(("rule",), kind, _why_unusable(kind))
             return None
         return kind
 
@@ -149,17 +147,42 @@ def _validate(
 
 def keys_of(kind: str | None) -> list[str]:
     """What can be set for a rule of a kind; if that is not known, for any."""
-    kinds = rule_kinds() if kind is None else (kind,)
+    kinds = _usable(rule_kinds()) if kind is None else (kind,)
     keys = [key for one in kinds for key in settings_of(_made(one))]
     return list(dict.fromkeys(["metric", *keys] if "metrics" in keys else keys))
 
 
 def explain_foreign(key: str, kind: str | None, keys: list[str]) -> str:
     """That a rule has no such setting, and which has it."""
-    others = [other for other in rule_kinds() if key in settings_of(_made(other))]
+    others = [other for other in _usable(rule_kinds()) if key in settings_of(_made(other))]
     if kind is None or not others:
         return explain_unknown(key, keys)
     return f'the rule "{kind}" has no "{key}", but {", ".join(keys)}; "{key}" is for {quoted(others, "and")}'
+
+
+def _usable(kinds: tuple[str, ...]) -> tuple[str, ...]:
+    """The rules that can be loaded, of those that are installed."""
+    return tuple(kind for kind in kinds if kind in RULE_KINDS or not _why_unusable(kind))
+
+
+def _why_unusable(kind: str) -> str:
+    """Why an installed rule cannot be loaded; "" if it can."""
+    try:
+        made = rule_class(kind)
+    except ValueError as error:
+        return str(error)
+    return "" if made is not None else f'the package that brings the rule "{kind}" does not register it'
+
+
+def _read_usable(value: object) -> object:
+    if (
+        isinstance(value, str)
+        and value in rule_kinds()
+        and value not in RULE_KINDS
+        and (reason := _why_unusable(value))
+    ):
+        raise plain(reason)
+    return value
 
 
 def _made(kind: str) -> Any:
@@ -178,7 +201,7 @@ def _table(kind: str) -> type[Table]:
 
 
 def _union() -> TypeAdapter[Any]:
-    return _union_of(rule_kinds())
+    return _union_of(_usable(rule_kinds()))
 
 
 @cache
@@ -189,7 +212,8 @@ def _union_of(kinds: tuple[str, ...]) -> TypeAdapter[Any]:
 
 def form_fields() -> dict[str, Any]:
     """Fields of a table in which any rule can be written: what several rules have first, then what one has."""
-    kinds = rule_kinds()
+    every = rule_kinds()
+    kinds = _usable(every)
     owners: dict[str, list[str]] = {}
     settings: dict[str, Setting] = {}
     for kind in kinds:
@@ -199,9 +223,9 @@ def form_fields() -> dict[str, Any]:
     shared = [key for key in settings if len(owners[key]) > 1]
     order = ["metric", "metrics", *(key for key in (*shared, *settings) if key not in ("metric", "metrics"))]
     allowed = choice({f'"{kind}"': _made(kind).summary for kind in kinds}, example='"quantile"')
-    fields: dict[str, Any] = {
-        "rule": (Annotated[Literal[kinds], allowed], Field(description="How the teams are ranked."))
-    }
+    # A rule that is installed and cannot be loaded is told as such, not as a word that nobody knows.
+    rule: Any = Annotated[Literal[kinds], BeforeValidator(_read_usable), allowed]
+    fields: dict[str, Any] = {"rule": (rule, Field(description="How the teams are ranked."))}
     for key in dict.fromkeys(order):
         text = settings[key].text
         if len(owners[key]) == 1:
