@@ -87,4 +87,6 @@ def test_python_examples_are_python(page: str) -> None:
 def test_contributing_prints_the_example_that_is_tested() -> None:
     example = ROOT / "examples" / "volumetry"
     assert (example / "volumetry.py").read_text() in blocks(ROOT / "CONTRIBUTING.md", "python")
+    rule = ROOT / "examples" / "geometric_mean" / "geometric_mean.py"
+    assert rule.read_text() in blocks(ROOT / "CONTRIBUTING.md", "python")
     assert (example / "pyproject.toml").read_text() in blocks(ROOT / "CONTRIBUTING.md", "toml")

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isocenter.ranking import CaseDraws, OverCases, ranking_rule
 from isocenter.ranking.rules import MetricName, MissingSetting, TiesSetting, Tolerance
 from isocenter.schema import Allowed, Within
 
+Floats = NDArray[np.float64]
 Offset = Annotated[
     float,
     Within(ge=0),
@@ -55,7 +57,7 @@ class GeometricMeanThenRank(OverCases):
             return "(Πᵢ x[s, i])^(1/n) over the n cases i"
         return f"(Πᵢ (x[s, i] + {self.offset:g}))^(1/n) − {self.offset:g} over the n cases i"
 
-    def aggregate_resamples(self, values: np.ndarray, draws: CaseDraws) -> np.ndarray:
+    def aggregate_resamples(self, values: Floats, draws: CaseDraws) -> Floats:
         """Submissions × resamples: the mean of the logarithms, each case as often as it was drawn."""
         if (values + self.offset < 0).any():
             msg = f"a geometric mean of {self.metric} needs values of 0 or more"
@@ -65,4 +67,4 @@ class GeometricMeanThenRank(OverCases):
             logarithms = np.log(values + self.offset)
             # A case that was not drawn adds nothing, not even if its logarithm is −∞.
             sums = np.array([np.where(counts > 0, counts * row, 0.0).sum(axis=1) for row in logarithms])
-        return np.exp(sums.reshape(len(values), -1) / counts.sum(axis=1)) - self.offset
+        return np.asarray(np.exp(sums.reshape(len(values), -1) / counts.sum(axis=1)) - self.offset)
