@@ -9,10 +9,10 @@ from scipy.stats import kendalltau, rankdata, trim_mean
 
 from benchmarks.timing import best, compare
 from isocenter.ranking._agreement import kendall_draws
-from isocenter.ranking._draws import CaseDraws, case_draws
 from isocenter.ranking._rank_draws import ranks_of
 from isocenter.ranking._rank_sets import rank_sets_of_cases
-from isocenter.ranking._score_draws import mean_draws, quantile_draws, trimmed_mean_draws
+from isocenter.resampling.counts import Resamples, resample_cases
+from isocenter.resampling.estimates import resample_means, resample_quantiles, resample_trimmed_means
 
 REPLICATES = 2000
 
@@ -37,8 +37,8 @@ def means_and_ranks(x: np.ndarray) -> None:
     cases = x.shape[1]
 
     def ours() -> np.ndarray:
-        draws = case_draws(cases, replicates=REPLICATES, seed=0)
-        return ranks_of(mean_draws(x, draws), better="higher", ties="min")
+        draws = resample_cases(cases, replicates=REPLICATES, seed=0)
+        return ranks_of(resample_means(x, draws), better="higher", ties="min")
 
     def loop() -> np.ndarray:
         rng = np.random.default_rng(0)
@@ -46,8 +46,8 @@ def means_and_ranks(x: np.ndarray) -> None:
         return np.array([rankdata(-x[:, row].mean(axis=1), method="min") for row in rows])
 
     rng = np.random.default_rng(0)
-    same = CaseDraws.of_indices([rng.integers(0, cases, size=cases) for _ in range(REPLICATES)], cases=cases)
-    np.testing.assert_array_equal(ranks_of(mean_draws(x, same), better="higher", ties="min").T, loop())
+    same = Resamples.of_indices([rng.integers(0, cases, size=cases) for _ in range(REPLICATES)], cases=cases)
+    np.testing.assert_array_equal(ranks_of(resample_means(x, same), better="higher", ties="min").T, loop())
     compare(
         f"Draw, average, rank: {len(x)} submissions, {cases} cases, {REPLICATES} draws",
         ours,
@@ -57,14 +57,14 @@ def means_and_ranks(x: np.ndarray) -> None:
 
 
 def others(x: np.ndarray) -> None:
-    draws = case_draws(x.shape[1], replicates=REPLICATES, seed=0)
+    draws = resample_cases(x.shape[1], replicates=REPLICATES, seed=0)
     picks = [np.repeat(np.arange(draws.cases), count) for count in draws.counts]
-    ranks = ranks_of(mean_draws(x, draws), better="higher", ties="min")
+    ranks = ranks_of(resample_means(x, draws), better="higher", ties="min")
     for title, ours, theirs in (
-        ("Medians", lambda: quantile_draws(x, draws), lambda: [np.median(x[:, pick], axis=1) for pick in picks]),
+        ("Medians", lambda: resample_quantiles(x, draws), lambda: [np.median(x[:, pick], axis=1) for pick in picks]),
         (
             "Trimmed means",
-            lambda: trimmed_mean_draws(x, draws, proportion=0.1),
+            lambda: resample_trimmed_means(x, draws, proportion=0.1),
             lambda: [trim_mean(x[:, pick], 0.1, axis=1) for pick in picks],
         ),
         (
@@ -79,11 +79,11 @@ def others(x: np.ndarray) -> None:
 
 
 def late(x: np.ndarray) -> None:
-    draws = case_draws(x.shape[1], replicates=10_000, seed=0)
-    known = mean_draws(x[:-1], draws)
+    draws = resample_cases(x.shape[1], replicates=10_000, seed=0)
+    known = resample_means(x[:-1], draws)
 
     def add() -> np.ndarray:
-        scores = np.vstack((known, mean_draws(x[-1:], draws)))
+        scores = np.vstack((known, resample_means(x[-1:], draws)))
         return ranks_of(scores, better="higher", ties="min")
 
     add()

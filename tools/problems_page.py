@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -26,6 +27,7 @@ message:
 | origin | where it arose | whose turn |
 | --- | --- | --- |
 """
+_FORMAT = re.compile(r"\{[^}]*\}")
 _ORIGINS = {
     "output": "in what a team handed in",
     "reference": "in the organisers' files",
@@ -65,14 +67,16 @@ def make_page() -> str:
     lines = [f"| `{origin}` | {text} | {BLAMES[origin]} |" for origin, text in _ORIGINS.items()]  # type: ignore[index]
     costs = [f"| {cost} | {text} |" for cost, text in COSTS.items()]
     rows = [_row(code) for code in codes()]
-    columns = "| code | what happened | origin | cost | what to do |"
-    head = ["", "## Codes", "", columns, "| --- | --- | --- | --- | --- |"]
+    columns = "| code | what happened, in the words of the message | origin | blame | cost | what to do |"
+    head = ["", "## Codes", "", columns, "| --- | --- | --- | --- | --- | --- |"]
     return _HEAD + "\n".join(lines) + "\n" + _MIDDLE + "\n".join([*costs, *head, *rows]) + "\n" + _TAIL
 
 
 def _row(code: Code) -> str:
     origins = ", ".join(f"`{origin}`" for origin in code.origins)
-    return f"| `{code.name}` | {code.title} | {origins} | {code.cost} | {code.advice} |"
+    blame = ", ".join(dict.fromkeys(BLAMES[origin] for origin in code.origins))
+    words = "" if code.words == "{detail}" else f": “{_FORMAT.sub('…', code.words)}”"
+    return f"| `{code.name}` | {code.title}{words} | {origins} | {blame} | {code.cost} | {code.advice} |"
 
 
 def main() -> int:

@@ -19,18 +19,28 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 _HOME = {
-    "check": "isocenter.doors",
-    "evaluate": "isocenter.doors",
-    "rank": "isocenter.doors",
-    "challenge": "isocenter.doors",
-    "EvaluationFailed": "isocenter.problems",
-    "OutputError": "isocenter.problems",
-    "Problem": "isocenter.problems",
-    "SubmissionRefused": "isocenter.problems",
+    "challenge": ("isocenter.evaluation", "load_challenge"),
+    "check": ("isocenter.evaluation", "check_submission"),
+    "evaluate": ("isocenter.evaluation", "evaluate_submission"),
+    "rank": ("isocenter.contest", "rank"),
+    "EvaluationFailed": ("isocenter.problems", "EvaluationFailed"),
+    "OutputError": ("isocenter.problems", "OutputError"),
+    "Problem": ("isocenter.problems", "Problem"),
+    "SubmissionRefused": ("isocenter.problems", "SubmissionRefused"),
 }
 _ROOMS = frozenset(
     {
-        *("atomic", "challenges", "detections", "doors", "editions", "ensembles", "evaluation", "metrics", "phantoms"),
+        *(
+            "atomic",
+            "challenges",
+            "contest",
+            "detections",
+            "editions",
+            "ensembles",
+            "evaluation",
+            "metrics",
+            "phantoms",
+        ),
         *("preprocessing", "problems", "ranking", "readers", "report", "scores", "stats", "submissions", "volumes"),
     }
 )
@@ -48,13 +58,17 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from isocenter.doors import challenge, check, evaluate, rank
+    from isocenter.contest import rank
+    from isocenter.evaluation import check_submission as check
+    from isocenter.evaluation import evaluate_submission as evaluate
+    from isocenter.evaluation import load_challenge as challenge
     from isocenter.problems import EvaluationFailed, OutputError, Problem, SubmissionRefused
 
 
 def __getattr__(name: str) -> object:
     if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
+        module, attribute = _HOME[name]
+        return getattr(import_module(module), attribute)
     if name in _ROOMS:
         return import_module(f"isocenter.{name}")
     msg = f"module 'isocenter' has no attribute {name!r}"

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import isocenter
-from isocenter.evaluation import evaluate
+from isocenter.evaluation import evaluate, watch_stages
 from isocenter.problems import Problem, SubmissionRefused
 from isocenter.volumes import Grid, Volume, write
 from isocenter.volumes.sparse import write_mask, write_sparse, write_voxel_dimensions
@@ -249,6 +250,59 @@ def test_hostile_metadata_are_the_outputs_own_fault(metadata: str) -> None:
     here = world("doserad2026")
     files = {"job/stacked-photon-beam-level-metadata.json": metadata.encode(), **here.good}
     assert about_the_output(here.problems(files))
+
+
+def in_a_stack(frames: int) -> dict[str, bytes]:
+    """The beams of the case as the last two doses of a compressed stack of zeros."""
+    points = [
+        {"cp_uuid": f"b{i}", "gantry_angle": 90.0 * i, "output_info": {"output_file_idx": 0, "idx_in_output": at}}
+        for i, at in enumerate((frames - 1, frames - 2))
+    ]
+    metadata = json.dumps([{"beams": [{"control_points": points}]}])
+    header = (
+        "ObjectType = Image\nNDims = 4\nBinaryData = True\nBinaryDataByteOrderMSB = False\nCompressedData = True\n"
+        f"TransformMatrix = 1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1\nOffset = {' '.join(map(str, GRID.origin))} 0\n"
+        f"ElementSpacing = 2 2 2 1\nDimSize = {' '.join(map(str, GRID.shape))} {frames}\nElementType = MET_FLOAT\n"
+        "ElementDataFile = LOCAL\n"
+    )
+    return {
+        "job/stacked-photon-beam-level-metadata.json": metadata.encode(),
+        "job/images/stacked-radiation-dose-map-1/doses.mha": header.encode()
+        + zlib.compress(bytes(4 * GRID.voxels * frames), 9),
+    }
+
+
+def test_a_stack_of_far_too_many_doses_is_refused_by_its_header(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = world("doserad2026")
+    assert {p.severity for p in here.problems(in_a_stack(1100))} == {"warning", "note"}
+    monkeypatch.setattr("isocenter.challenges.doserad2026._output.read_frames", lambda *_: 1 / 0)
+    [problem] = here.problems(in_a_stack(1101))
+    assert (problem.severity, problem.code, problem.origin) == ("unusable", "too_large", "output")
+    assert "holds 1,101 doses; a stack with the 2 beams of this case and those of others has at most 1,100" in (
+        problem.message
+    )
+
+
+def test_memory_and_time_that_reading_doses_takes_are_the_outputs_own_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = world("doserad2026")
+    stages: list[str] = []
+    during: list[str] = []
+
+    def read_frames(*_: object) -> Iterator[None]:
+        during.append(stages[-1])
+        raise MemoryError
+        yield
+
+    monkeypatch.setattr("isocenter.challenges.doserad2026._output.read_frames", read_frames)
+    watch_stages(stages.append)
+    try:
+        [problem] = here.problems(here.good)
+    finally:
+        watch_stages(None)
+    assert (problem.severity, problem.code, problem.origin) == ("unusable", "out_of_memory", "output")
+    assert "b0.mha: takes more memory to read than there is" in problem.message
+    assert during == ["read", "read"]
+    assert stages[-1] == "inspect"
 
 
 @pytest.mark.parametrize("name", MAKE)

@@ -28,7 +28,15 @@ def fail(hook, size):
         os._exit(5)
     if os.environ.get("HOW") == "output":
         raise OutputError("the mask is no tumour", code="bad_values")
+    if os.environ.get("HOW") == "nonsense":
+        raise OutputError("x", code="nonsense")
     raise RuntimeError("lookup table has shape (3,)")
+
+def arrange(listing, cases):
+    return None if os.environ.get("DEFECT") == "arrange" else listing
+
+def depict(reference, output):
+    return depict(reference, output)
 
 def prepare(case):
     fail("prepare", int(case.reference["mask"].box.sum()))
@@ -43,7 +51,8 @@ def measure(reference, output):
     yield Score("dice", 0.5)
 
 challenge = Challenge(
-    name="defective", title="A challenge with a defect", prepare=prepare, inspect=inspect, measure=measure,
+    name="defective", title="A challenge with a defect", arrange=arrange, depict=depict,
+    prepare=prepare, inspect=inspect, measure=measure,
     reference={"mask": MaskFile(labels=())}, output={"mask": MaskFile(labels=(), grid_of="mask")}, metrics=("dice",),
     boards={"dice": MeanThenRank("dice", missing=FixedValue(0.0))},
 )
@@ -158,3 +167,22 @@ def test_other_commands_say_it_without_a_traceback_of_their_own(
     assert done.returncode == 3
     assert "defective: the evaluator failed; nothing was scored." in done.stderr
     assert "EvaluationFailed" not in done.stderr
+
+
+@pytest.mark.parametrize("defect", ["arrange", "inspect"])
+def test_score_and_check_say_the_same_of_every_defect(
+    where: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, defect: str
+) -> None:
+    monkeypatch.setenv("DEFECT", defect)
+    monkeypatch.setenv("HOW", "nonsense")
+    for command in (["score", *where, "--out", tmp_path / "t.parquet", "--workers", 1], ["check", *where]):
+        result = run(*command)
+        assert result.exit_code == 3
+        assert "defective: the evaluator failed; nothing was scored" in result.stderr
+
+
+def test_show_says_in_a_sentence_that_a_picture_cannot_be_made(where: list[Any], tmp_path: Path) -> None:
+    result = run("show", *where, "--out", tmp_path / "page.html")
+    assert result.exit_code == 3
+    assert "CHUV001 cannot be shown: the evaluator failed in depict: RecursionError: " in result.stderr
+    assert "Traceback" not in result.output

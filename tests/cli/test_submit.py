@@ -9,6 +9,7 @@ import threading
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -334,6 +335,21 @@ def test_a_long_list_of_problems_ends_with_where_the_rest_is(submit, folder, mon
     assert "Found in the files: 40 note." in result.stdout
     assert "… and 10 more: http" in result.stdout
     assert "\x1b" not in result.stdout
+
+
+def test_problems_that_only_a_newer_site_knows_are_listed_all_the_same(capsys):
+    new = {"severity": "fatal", "code": "of_next_year", "origin": "moon", "case": "A", "file": "", "message": "odd"}
+    old = {"severity": "missing", "code": "missing_output", "case": "B", "file": "", "message": "expected B"}
+    there = SimpleNamespace(get=lambda _: [new, old])
+    rows = _submit._found_in_it(there, "neck", {"id": "1", "problems": 2})
+    assert [row["case"] for row in rows] == ["B", "A"]
+    _submit._list(rows, "https://example.org")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [
+        "Found in the files: 1 missing; 1 case has no usable output.",
+        "  missing  B  –  expected B",
+        "  fatal    A  –  odd",
+    ]
 
 
 def test_what_was_found_is_nobody_elses_business(submit, folder, site, world):  # noqa: F811

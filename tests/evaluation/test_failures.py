@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import pickle
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from isocenter.evaluation import (
     Remark,
     check,
     evaluate,
+    report_reading,
     report_stage,
     watch_stages,
 )
@@ -71,6 +74,80 @@ def test_whatever_a_hook_raises_is_the_evaluators_fault(
         assert str(error) in problem.detail
 
 
+class Speechless(Exception):
+    """An error that cannot be put in words."""
+
+    def __str__(self) -> str:
+        msg = "no words"
+        raise RuntimeError(msg)
+
+
+class Unforeseen(BaseException):
+    """Not an `Exception`, as those of some test tools and schedulers are not."""
+
+
+class Codeless(OutputError):
+    """An error of another package that forgot its parent."""
+
+    def __init__(self) -> None:
+        self.code = "nonsense"
+
+
+def raise_output_error(**words: Any) -> Any:
+    raise OutputError(**words)
+
+
+@pytest.mark.parametrize(
+    "hook",
+    [
+        raising(Speechless()),
+        raising(Unforeseen("x")),
+        raising(GeneratorExit()),
+        raising(Codeless()),
+        lambda *_: raise_output_error(message="x", code="nonsense"),
+        lambda *_: raise_output_error(message="x", code="evaluator_failed"),
+        lambda *_: [("dice", 0.5, None)],
+        lambda *_: [("dice", 0.5, 7)],
+        lambda *_: [("unusable", "i say so")],
+        lambda *_: [("refused", "i say so")],
+        lambda *_: [("missing", "i say so")],
+        lambda *_: [("nonsense", "i say so")],
+    ],
+)
+@pytest.mark.parametrize("stage", ["inspect", "measure"])
+def test_no_defect_of_a_hook_leaves_a_case_without_a_result(
+    reference: Path, submission: Path, hook: Any, stage: str
+) -> None:
+    challenge = replace(HECKTOR, **{stage: hook})
+    causes = failure(challenge, reference, submission).causes
+    assert {(p.code, p.origin) for p in causes} == {("evaluator_failed", "evaluator")}
+    assert [p.case for p in causes] == ["CHUV001", "CHUV002", "CHUV003", "CHUV004"]
+    assert all(p.message.startswith(f"the evaluator failed in {stage}: ") and p.detail for p in causes)
+
+
+def test_an_interrupt_goes_through(reference: Path, submission: Path) -> None:
+    for hook in ("measure", "prepare", "arrange"):
+        with pytest.raises(KeyboardInterrupt):
+            evaluate(
+                replace(HECKTOR, **{hook: raising(KeyboardInterrupt())}), reference=reference, submission=submission
+            )
+
+
+@pytest.mark.parametrize("words", [{}, {"message": None}, {"message": ""}])
+def test_an_output_error_without_words_has_a_sentence(reference: Path, submission: Path, words: dict[str, Any]) -> None:
+    challenge = replace(HECKTOR, measure=lambda *_: raise_output_error(**words))
+    problems = evaluate(challenge, reference=reference, submission=submission).problems
+    assert {(p.message, p.code, p.origin) for p in problems} == {
+        ("the output cannot be measured", "unusable_output", "output")
+    }
+
+
+@pytest.mark.parametrize("code", ["nonsense", "evaluator_failed", "worker_lost", "reference"])
+def test_an_output_error_refuses_a_code_that_is_not_about_outputs(code: str) -> None:
+    with pytest.raises(ValueError, match=f"can arise in the output, not '{code}'"):
+        OutputError("x", code=code)
+
+
 def test_check_lists_the_evaluators_faults_and_does_not_raise(reference: Path, submission: Path) -> None:
     challenge = replace(HECKTOR, inspect=raising(KeyError("PTV")))
     problems = check(challenge, reference=reference, submission=submission)
@@ -85,6 +162,20 @@ def test_an_arrangement_that_raises_is_the_evaluators_fault(reference: Path, sub
     (problem,) = failure(challenge, reference, submission).problems
     assert problem.message.startswith("the evaluator failed in arrange: IndexError: no such job")
     assert problem.origin == "evaluator"
+    assert check(challenge, reference=reference, submission=submission) == (problem,)
+
+
+@pytest.mark.parametrize("hook", ["arrange", "arrange_reference"])
+@pytest.mark.parametrize(
+    "arrange", [lambda *_: None, raising(SystemExit(0)), raising(Unforeseen()), raising(Codeless())]
+)
+def test_no_defect_of_an_arrangement_passes_for_another_fault(
+    reference: Path, submission: Path, hook: str, arrange: Any
+) -> None:
+    challenge = replace(HECKTOR, **{hook: arrange})
+    (problem,) = failure(challenge, reference, submission).problems
+    assert (problem.code, problem.origin) == ("evaluator_failed", "evaluator")
+    assert problem.message.startswith("the evaluator failed in arrange: ")
     assert check(challenge, reference=reference, submission=submission) == (problem,)
 
 
@@ -220,6 +311,28 @@ def test_the_stages_of_a_case_are_reported_in_order(reference: Path, submission:
     assert len(stages) == 16  # nobody watches any more
 
 
+def test_what_is_read_later_is_reported_as_read_and_then_the_stage_goes_on(reference: Path, submission: Path) -> None:
+    stages: list[str] = []
+
+    def inspect(truth: Any, output: Any) -> Any:
+        with report_reading():
+            stages.append("…")
+        with pytest.raises(KeyError), report_reading():
+            raise KeyError
+        return ()
+
+    watch_stages(stages.append)
+    try:
+        check(replace(HECKTOR, inspect=inspect), reference=reference, submission=submission)
+    finally:
+        watch_stages(None)
+    assert stages == [
+        *("read", "prepare", "inspect"),
+        *("read", "…", "inspect", "read", "inspect"),
+        "measure",
+    ] * 4  # fmt: skip
+
+
 def test_a_process_that_is_killed_while_it_reads_is_out_of_memory_by_its_output() -> None:
     told = {
         (stage, code): (_death("A", stage, code).code, _death("A", stage, code).origin)
@@ -249,6 +362,42 @@ def test_a_task_that_no_process_can_take_is_the_evaluators_fault(reference: Path
     assert (result.state, result.problems[0].origin) == ("unmeasured", "evaluator")
 
 
+class Broken(ThreadPoolExecutor):
+    """An executor whose futures end with an error."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(1)
+        self.error = error
+
+    def submit(self, *_: Any, **__: Any) -> Any:
+        future: Future[Any] = Future()
+        future.set_exception(self.error)
+        return future
+
+
+def test_only_a_task_whose_pool_broke_is_tried_again_without_limits(
+    reference: Path, submission: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone: list[str] = []
+
+    def work_alone(work: Any, task: CaseTask) -> Any:
+        alone.append(task.case.name)
+        return work(task)
+
+    monkeypatch.setattr("isocenter.evaluation._workers._alone", work_alone)
+    files = {"reference": reference, "submission": submission}
+    evaluate(HECKTOR, **files, executor=Broken(BrokenProcessPool("died")))
+    assert alone == ["CHUV001", "CHUV002", "CHUV003", "CHUV004"]
+    alone.clear()
+    for error in (KeyError("nonsense"), RuntimeError("cannot schedule"), pickle.PicklingError("a lambda")):
+        with pytest.raises(EvaluationFailed) as caught:
+            evaluate(HECKTOR, **files, executor=Broken(error))
+        assert [(p.case, p.code, p.origin) for p in caught.value.causes] == [
+            (f"CHUV00{n}", "evaluator_failed", "evaluator") for n in (1, 2, 3, 4)
+        ]
+    assert alone == []
+
+
 def test_an_evaluation_that_failed_travels_between_processes(reference: Path, submission: Path) -> None:
     found = failure(replace(HECKTOR, measure=raising(KeyError("x"))), reference, submission)
     again = pickle.loads(pickle.dumps(found))
@@ -267,3 +416,12 @@ def test_a_problem_without_a_known_code_gets_the_nearest() -> None:
     assert Problem.from_dict(old).code == "missing_output"
     assert Problem.from_dict(old | {"severity": "unusable", "code": "of_next_year"}).code == "unusable_output"
     assert Problem.from_dict(old | {"severity": "note"}).code == "remark"
+
+
+def test_a_problem_without_a_known_origin_gets_the_nearest() -> None:
+    for code in ("timeout", "out_of_memory"):
+        old = {"severity": "unusable", "message": "m", "code": code}
+        assert Problem.from_dict(old).origin == "output"  # written when these were the team's
+        assert Problem.from_dict(old | {"origin": "evaluator"}).origin == "evaluator"
+        assert Problem.from_dict(old | {"origin": "of_next_year"}).origin == "evaluator"
+    assert Problem.from_dict({"severity": "unusable", "message": "m", "code": "crashed"}).origin == "evaluator"

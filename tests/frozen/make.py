@@ -8,6 +8,7 @@ writes the items of all makers, or of those named, below FOLDER. To freeze what 
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
 import tempfile
@@ -52,11 +53,16 @@ def write_items(maker: str, out: Path, *, folder: Path) -> None:
             os.environ["ISOCENTER_CACHE"] = before
 
 
-def main(out: str, *names: str) -> None:
-    """Write items to a folder."""
+def main(*arguments: str) -> None:
+    """Write items to a folder; files that makers share are made in another, which is kept if it is named."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("out", type=Path)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--folder", type=Path)
+    options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        for maker in names or MAKERS:
-            write_items(maker, Path(out), folder=Path(folder))
+        for maker in options.names or MAKERS:
+            write_items(maker, options.out, folder=options.folder or Path(folder))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from tests.frozen.tools import GOLDEN, Items, attempt, plain
 
 import isocenter
 from isocenter import ranking
+from isocenter.contest import Contest, Entry
 from isocenter.detections import Finding, findings
 from isocenter.scores import Row, frame
 
@@ -295,6 +296,15 @@ def _made(maker: Any, scores: pl.DataFrame, roles: Mapping[str, ranking.Role]) -
     return _board(rule, scores, roles)
 
 
+def _entries(tables: Mapping[str, list[pl.DataFrame]], *, choosing: bool) -> Iterator[Entry]:
+    """The golden submissions; where the chosen one counts, a team of several has chosen its first."""
+    roles: dict[str, ranking.Role] = {"org": "organiser", "one": "benchmark"}
+    for team, its in tables.items():
+        for at, table in enumerate(its):
+            chosen = choosing and at == 0 and len(its) > 1
+            yield Entry(team=team, table=table, role=roles.get(team, "team"), chosen=chosen)
+
+
 def _counting() -> dict[str, Any]:
     """The golden submissions through the door of the library, by what counts and who is listed."""
     challenge, tables = isocenter.challenge("hecktor2020"), hecktor_like()
@@ -304,15 +314,13 @@ def _counting() -> dict[str, Any]:
             for quota in (None, 2, 5):
                 rules = ranking.Participation(quota=quota, counts=counts, organisers=organisers)
                 changed = dataclasses.replace(challenge, participation=rules)
-                options: dict[str, Any] = {"organisers": ["org"], "benchmarks": ["one"]}
-                if counts == "chosen":
-                    options["chosen"] = {team: 0 for team, its in tables.items() if len(its) > 1}
+                contest = Contest(changed, list(_entries(tables, choosing=counts == "chosen")))
                 name = f"{counts}, {organisers}, quota {quota}"
-                boards[name] = attempt(lambda: isocenter.rank(changed, tables, **options).to_dict())  # noqa: B023
+                boards[name] = attempt(lambda: contest.decide(resamples=0).board.to_dict())  # noqa: B023, PLW0108
     for ladder in (0.01, "parameter-free"):
         for decimals in (None, 2):
             rules = ranking.Participation(counts="best", ladder=ladder, decimals=decimals)
             changed = dataclasses.replace(challenge, participation=rules)
             name = f"ladder {ladder}, decimals {decimals}"
-            boards[name] = attempt(lambda: isocenter.rank(changed, tables).to_dict())  # noqa: B023
+            boards[name] = attempt(lambda: isocenter.rank(changed, tables, resamples=0).to_dict())  # noqa: B023
     return boards

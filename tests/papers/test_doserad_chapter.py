@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from isocenter import editions, scores
 from isocenter.challenges.doserad2026 import challenge
+from isocenter.contest import Contest, Entry
 from isocenter.evaluation import evaluate
-from isocenter.papers import Decided, Settings, Study, open_folder
+from isocenter.papers import Settings, Study, open_folder
 from isocenter.papers.doserad2026 import chapter
 from isocenter.papers.doserad2026._gamma import _gamma
 from isocenter.papers.doserad2026._ranks import Weighted, ranks
@@ -142,16 +143,17 @@ _VALUES = st.floats(0.0, 0.9, allow_subnormal=False)
 def test_the_parts_sum_up_to_the_score_whoever_takes_part(teams: list[tuple[float, float, float]]) -> None:
     rule = challenge.boards["as-run"]
     assert isinstance(rule, WeightedRanks)
-    frames = [
-        scores.frame(table_of(low, plan_mae=plan, gamma=100 * low, seconds=seconds + 0.01)).select(
-            pl.lit(f"team {number}").alias("submission"), pl.all()
+    entries = [
+        Entry(
+            team=f"team {number}",
+            table=scores.frame(table_of(low, plan_mae=plan, gamma=100 * low, seconds=seconds + 0.01)),
         )
         for number, (low, plan, seconds) in enumerate(teams)
     ]
-    board = rule.rank(pl.concat(frames), name="as-run")
-    sections = [ranks([Weighted("as-run", Decided(board, rule, pl.concat(frames), None), rule)])]
+    decision = Contest(challenge, entries).decide("as-run", resamples=0)
+    sections = [ranks([Weighted("as-run", decision, rule)])]
     sums = dict(data(block(sections, "rank-shares")).group_by("team").agg(pl.col("share").sum()).iter_rows())
-    assert sums == pytest.approx({row.submission: row.score for row in board.rows})
+    assert sums == pytest.approx({row.submission: row.score for row in decision.board.rows})
 
 
 def ties(home: Home) -> list[list[str]]:

@@ -32,8 +32,8 @@ def test_a_list_says_who_submitted_what_when_and_as_what(make_edition: MakeEditi
         "team-1,scores/team-1.parquet,,,benchmark,yes,team-0; team-3\n"
     )
     first, second = open_folder(make_edition(submissions_csv=text)).entries
-    assert first.time is not None
-    assert first.time.isoformat() == "2020-09-02T12:00:00+02:00"
+    assert first.moment is not None
+    assert first.moment.isoformat() == "2020-09-02T12:00:00+02:00"
     assert (second.phase, second.role, second.void, second.builds_on) == (
         "test",
         "benchmark",

@@ -16,7 +16,8 @@ from hypothesis import settings as limits
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from isocenter import doors, editions, scores
+import isocenter
+from isocenter import editions, scores
 from isocenter.detections import Detections, Finding, detections_of, findings
 from isocenter.evaluation import load_challenge
 from isocenter.papers import Settings, Study, open_folder
@@ -148,7 +149,7 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     challenge = load_challenge("picai2022")
     editions.write(editions.new(challenge), folder)
     for team, outputs in files.submissions.items():
-        rows = doors.evaluate(challenge, reference=files.reference, submission=outputs)
+        rows = isocenter.evaluate(challenge, reference=files.reference, submission=outputs)
         scores.write(rows, folder / "scores" / f"{team}.parquet", record=RECORD)
     return folder
 
@@ -179,7 +180,7 @@ def test_neither_readers_nor_the_disqualified_are_named(demo: Path, tmp_path: Pa
     text = (demo / "reads.csv").read_text(encoding="utf-8").replace("Reader A", "Ann Quist")
     (copied / "reads.csv").write_text(text, encoding="utf-8")
     study = Study(open_folder(copied), Settings(replicates=0))
-    (out,) = [row.submission for row in study.main.board.unlisted if row.disqualified]
+    (out,) = [row.submission for row in study.disqualified]
     found = written(study)
     page = report_html(Report("t", "", tuple(found.values())))
     assert "Ann Quist" not in page

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import isocenter
+from isocenter.contest import Contest, Entry, make_entries
 from isocenter.ranking import (
     Disqualify,
     FixedValue,
@@ -133,10 +134,8 @@ def test_the_best_of_a_team_cannot_depend_on_the_others() -> None:
 
 def test_of_equals_the_later_counts_whatever_the_order_of_summing() -> None:
     first, second = [0.38, 0.33, 0.99, 0.78, 0.49], [0.42, 0.88, 0.09, 0.71, 0.87]
-    from isocenter.doors import counting_scores
-
-    counted = counting_scores(hecktor(counts="best"), {"a": [one(first), one(second)]})
-    assert counted["value"].to_list() == second
+    counted = Contest(hecktor(counts="best"), make_entries({"a": [one(first), one(second)]})).count()
+    assert counted.scores["value"].to_list() == second
 
 
 def test_names_of_submissions_are_nobody_else_s() -> None:
@@ -152,7 +151,7 @@ def test_a_benchmark_does_not_enlarge_the_cohort() -> None:
 def test_notes_do_not_name_who_is_unlisted() -> None:
     lenient = replace(hecktor(), boards={"dice": MeanThenRank("dice", LeaveOut())})
     tables = {"a": one([0.9, 0.8]), "org": one([0.9, None]), "org 2": one([0.7, None])}
-    board = isocenter.rank(lenient, tables, organisers=["org"])
+    board = isocenter.rank(lenient, tables, organisers=["org"], resamples=0)
     assert board.notes == ("org 2: mean over 1 of 2 cases",)
     quota = isocenter.rank(
         hecktor(quota=1, counts="all"), {"a": one([0.9]), "org": [one([0.5])] * 2}, organisers=["org"]
@@ -174,7 +173,7 @@ def test_a_benchmark_is_tested_as_strictly_as_a_team() -> None:
 @pytest.mark.parametrize("counts", ["all", "chosen"])
 def test_a_ladder_decides_alone(counts: Any) -> None:
     with pytest.raises(ValueError, match="a ladder decides which submission is shown"):
-        isocenter.rank(hecktor(ladder=0.01, counts=counts), {"a": [one([0.5, 0.6]), one([0.7, 0.7])]}, chosen={"a": 0})
+        isocenter.rank(hecktor(ladder=0.01, counts=counts), {"a": [one([0.5, 0.6]), one([0.7, 0.7])]})
 
 
 def test_scores_of_ranks_are_not_rounded() -> None:
@@ -183,6 +182,12 @@ def test_scores_of_ranks_are_not_rounded() -> None:
         isocenter.rank(replace(hecktor(decimals=1), boards={"own": rule}), {"a": one([0.5]), "b": one([0.6])})
 
 
-def test_what_is_said_of_teams_that_are_not_there_is_an_error() -> None:
-    with pytest.raises(ValueError, match="void is said of b, of whom there are no scores"):
-        isocenter.rank(hecktor(), {"a": one([0.5])}, void={"b": [0]})
+def test_a_team_has_one_role() -> None:
+    entries = [Entry(team="a", table=one([0.5])), Entry(team="a", table=one([0.6]), role="organiser")]
+    with pytest.raises(ValueError, match="a is organiser and team: a team has one role"):
+        isocenter.rank(hecktor(), entries)
+
+
+def test_entries_say_themselves_what_they_are() -> None:
+    with pytest.raises(ValueError, match="entries say themselves what their team takes part as"):
+        isocenter.rank(hecktor(), [Entry(team="a", table=one([0.5]))], organisers=["a"])

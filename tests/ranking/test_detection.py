@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import isocenter
+from isocenter.contest import Entry
 from isocenter.detections import Finding, findings
 from isocenter.metrics import catalogue
 from isocenter.ranking import BoardRow, DetectThenRank, FixedValue, LeaveOut, Participation, counting, within_quota
@@ -117,16 +118,20 @@ def picai(tables: dict[str, Any], **options: Any) -> Any:
     return isocenter.rank("picai2022", tables, **options)
 
 
+def entry(table: pl.DataFrame, **options: Any) -> Entry:
+    return Entry(team="team", table=table, **options)
+
+
 def test_the_chosen_submission_counts_not_the_last_and_not_the_best() -> None:
     good, poor = findings_of(GOOD).drop("submission"), findings_of(POOR, hits=0).drop("submission")
-    assert picai({"team": [poor, good, poor]}, chosen={"team": 1})["team"].score == 1.0
+    assert picai([entry(poor), entry(good, chosen=True), entry(poor)])["team"].score == 1.0
     assert picai({"team": good})["team"].score == 1.0
     with pytest.raises(
         ValueError, match="team: of 2 submissions the one counts that the team chose, and none is named"
     ):
         picai({"team": [poor, good]})
     with pytest.raises(ValueError, match="team chose submission 3, which is none of those"):
-        picai({"team": [poor, good]}, chosen={"team": 2})
+        picai([entry(poor), entry(good), entry(good, chosen=True, void=True)])
 
 
 def test_one_submission_a_week_to_the_second() -> None:
@@ -166,12 +171,14 @@ def test_times_decide_about_order_and_quota() -> None:
     weekly = replace(isocenter.challenge("picai2022"), participation=Participation(quota=1, per="week", counts="last"))
     good, poor = findings_of(GOOD).drop("submission"), findings_of(POOR).drop("submission")
     start = datetime(2022, 6, 1, tzinfo=UTC)
-    moments = {"team": [start + timedelta(days=9), start, start + timedelta(days=8)]}
-    board = isocenter.rank(weekly, {"team": [poor, poor, good]}, moments=moments)
+    days = [9, 0, 8]
+    entries = [
+        Entry(team="team", table=table, moment=start + timedelta(days=day))
+        for day, table in zip(days, [poor, poor, good], strict=True)
+    ]
+    board = isocenter.rank(weekly, entries, resamples=0)
     assert board["team"].components[0].score == 1.0  # the one of day 8; that of day 9 is one too many
     assert board.notes == ("team: 3 submissions, of which the quota admits 2; the others do not count",)
-    with pytest.raises(ValueError, match="there are 3 submissions, but 2 moments"):
-        isocenter.rank(weekly, {"team": [poor, poor, good]}, moments={"team": moments["team"][:2]})
 
 
 def test_counting_knows_its_limits() -> None:
@@ -198,6 +205,12 @@ def test_a_void_submission_is_as_if_it_had_not_been_made() -> None:
 
     last = replace(isocenter.challenge("picai2022"), participation=Participation(quota=2, counts="last"))
     good, poor = findings_of(GOOD).drop("submission"), findings_of(POOR, hits=0).drop("submission")
-    board = isocenter.rank(last, {"a": [good, poor, good], "b": [poor]}, void={"a": [1], "b": [0]})
+    entries = [
+        Entry(team="a", table=good),
+        Entry(team="a", table=poor, void=True),
+        Entry(team="a", table=good),
+        Entry(team="b", table=poor, void=True),
+    ]
+    board = isocenter.rank(last, entries)
     assert [(row.submission, row.score) for row in board.rows] == [("a", 1.0)]
-    assert len(isocenter.rank(last, {"b": [poor]}, void={"b": [0]})) == 0
+    assert len(isocenter.rank(last, entries[-1:])) == 0

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import isocenter
-from isocenter.doors import counting_scores, with_uncertainty
+from isocenter.contest import Contest, make_entries
 from isocenter.ranking import Participation
 from isocenter.scores import Row, frame
 
@@ -60,31 +60,31 @@ def test_the_best_is_found_among_what_is_shown_so_that_which_one_counts_tells_no
     # 0.7, 0.705 and 0.695 are all shown as 0.7: of equals the later counts, whichever is really better.
     worse = table(CASES - 0.005)
     for given in ([FIRST, LUCKY], [LUCKY, FIRST], [LUCKY, worse]):
-        counted = counting_scores(hecktor(counts="best", decimals=1), {"a": given})
-        assert counted["value"].to_list() == given[-1]["value"].to_list()
-    kept = counting_scores(hecktor(counts="best", decimals=2), {"a": [LUCKY, FIRST]})
-    assert kept["value"].to_list() == LUCKY["value"].to_list()
+        counted = Contest(hecktor(counts="best", decimals=1), make_entries({"a": given})).count()
+        assert counted.scores["value"].to_list() == given[-1]["value"].to_list()
+    kept = Contest(hecktor(counts="best", decimals=2), make_entries({"a": [LUCKY, FIRST]})).count()
+    assert kept.scores["value"].to_list() == LUCKY["value"].to_list()
 
 
 def test_such_boards_have_no_interval_that_would_tell() -> None:
     challenge = hecktor(decimals=2)
     tables = {"a": FIRST, "b": BETTER}
-    board = isocenter.rank(challenge, tables)
-    assert with_uncertainty(challenge, board, counting_scores(challenge, tables)) == (board, None)
+    decision = Contest(challenge, make_entries(tables)).decide()
+    assert decision.uncertainty is None
+    assert decision.board == isocenter.rank(challenge, tables, resamples=0)
 
 
 def test_nor_anything_else_that_would() -> None:
-    from isocenter.doors import means_in_brackets
     from isocenter.report import leaderboard_page
 
     challenge = hecktor(decimals=1)
     tables = {"a": FIRST, "b": BETTER}
-    board, counted = isocenter.rank(challenge, tables), counting_scores(challenge, tables)
-    assert means_in_brackets(challenge, counted) == {}
-    page = leaderboard_page("t", board, counted, discreet=True)
+    decision = Contest(challenge, make_entries(tables)).decide()
+    assert decision.means() == {}
+    page = leaderboard_page("t", decision.board, decision.scores, discreet=True)
     assert "c00" not in page
     assert "0.78" not in page
-    assert "0.78" in leaderboard_page("t", board, counted)
+    assert "0.78" in leaderboard_page("t", decision.board, decision.scores)
 
 
 def test_a_ladder_needs_a_mean_of_cases() -> None:

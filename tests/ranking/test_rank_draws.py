@@ -15,14 +15,9 @@ from hypothesis.extra import numpy as hnp
 from scipy import stats
 
 from isocenter.ranking import rank_values
-from isocenter.ranking._draws import CaseDraws, case_draws
 from isocenter.ranking._rank_draws import RankDraws, ranks_of
-from isocenter.ranking._score_draws import (
-    mean_draws,
-    quantile_draws,
-    ratio_draws,
-    trimmed_mean_draws,
-)
+from isocenter.resampling.counts import Resamples, resample_cases
+from isocenter.resampling.estimates import resample_means, resample_quantiles, resample_ratios, resample_trimmed_means
 from isocenter.resampling.intervals import bca_interval, percentile_interval
 
 Array = np.ndarray[Any, Any]
@@ -37,7 +32,7 @@ def board(submissions: int = 5, cases: int = 23, seed: int = 0) -> Array:
     ).reshape(-1, 1)
 
 
-def copied(draws: CaseDraws, statistic: Callable[[Array], float], rows: Array) -> Array:
+def copied(draws: Resamples, statistic: Callable[[Array], float], rows: Array) -> Array:
     """The statistic of every row in every draw, the slow way: of cases that are really repeated."""
     picks = [np.repeat(np.arange(draws.cases), count) for count in draws.counts]
     return np.array([[statistic(row[pick]) for pick in picks] for row in rows])
@@ -51,32 +46,34 @@ def ranked(full: Any, scores: Array, **how: Any) -> RankDraws:
 
 class TestCaseDraws:
     def test_a_draw_has_as_many_cases_as_the_cohort(self) -> None:
-        draws = case_draws(40, replicates=700, seed=3)
+        draws = resample_cases(40, replicates=700, seed=3)
         assert draws.counts.shape == (700, 40)
         assert draws.counts.dtype == np.uint8
         assert (draws.sizes == 40).all()
         assert (draws.cases, draws.replicates, draws.redrawn) == (40, 700, 0)
 
     def test_counts_are_those_of_cases_drawn_with_replacement(self) -> None:
-        counts = case_draws(50, replicates=20_000, seed=4).counts.astype(float)
+        counts = resample_cases(50, replicates=20_000, seed=4).counts.astype(float)
         assert counts.mean(axis=0) == pytest.approx(np.ones(50), abs=0.04)
         assert counts.var() == pytest.approx(1 - 1 / 50, abs=0.01)
         assert (counts == 0).mean() == pytest.approx((1 - 1 / 50) ** 50, abs=0.002)
 
     @pytest.mark.parametrize("more", [{}, {"strata": [0, 1] * 15}, {"reject": lambda counts: counts[:, 0] > 1}])
     def test_more_replicates_begin_with_the_same_draws(self, more: dict[str, Any]) -> None:
-        many = case_draws(30, replicates=1000, seed=5, **more)
+        many = resample_cases(30, replicates=1000, seed=5, **more)
         for n in (100, 256, 300):
-            few = case_draws(30, replicates=n, seed=5, **more)
+            few = resample_cases(30, replicates=n, seed=5, **more)
             assert (few.counts == many.counts[:n]).all()
             assert few.redrawn <= many.redrawn
 
     def test_another_seed_gives_other_draws(self) -> None:
-        assert (case_draws(30, replicates=10, seed=0).counts != case_draws(30, replicates=10, seed=1).counts).any()
+        assert (
+            resample_cases(30, replicates=10, seed=0).counts != resample_cases(30, replicates=10, seed=1).counts
+        ).any()
 
     def test_strata_keep_their_sizes(self) -> None:
         centre = np.array(["a"] * 7 + ["b"] * 3 + ["a"] * 2 + ["c"])
-        counts = case_draws(13, replicates=500, seed=0, strata=centre).counts
+        counts = resample_cases(13, replicates=500, seed=0, strata=centre).counts
         for name, size in (("a", 9), ("b", 3), ("c", 1)):
             assert (counts[:, centre == name].sum(axis=1) == size).all()
         assert counts[:, :7].sum(axis=1).std() > 0
@@ -90,34 +87,34 @@ class TestCaseDraws:
             seen.append(int(mask.sum()))
             return mask
 
-        draws = case_draws(6, replicates=512, seed=0, reject=one_class)
+        draws = resample_cases(6, replicates=512, seed=0, reject=one_class)
         assert ((draws.counts @ ill > 0) & (draws.counts @ (1 - ill) > 0)).all()
         assert draws.redrawn == sum(seen) > 20
         assert (draws.sizes == 6).all()
 
     def test_only_draws_that_are_kept_count_as_redrawn(self) -> None:
-        few, many = (case_draws(9, replicates=n, seed=0, reject=lambda c: c[:, 0] > 0).redrawn for n in (10, 250))
+        few, many = (resample_cases(9, replicates=n, seed=0, reject=lambda c: c[:, 0] > 0).redrawn for n in (10, 250))
         assert 0 < few < many / 10
 
     def test_a_rejection_of_everything_ends(self) -> None:
         with pytest.raises(ValueError, match="1000 times over"):
-            case_draws(4, replicates=5, seed=0, reject=lambda counts: np.ones(len(counts), bool))
+            resample_cases(4, replicates=5, seed=0, reject=lambda counts: np.ones(len(counts), bool))
         with pytest.raises(ValueError, match="one bool per draw"):
-            case_draws(4, replicates=5, seed=0, reject=lambda counts: counts.sum(axis=1))
+            resample_cases(4, replicates=5, seed=0, reject=lambda counts: counts.sum(axis=1))
 
     def test_draws_are_replayed_from_indices_and_from_weights(self) -> None:
         picks = RNG(0).integers(0, 12, (40, 12))
         expected = np.array([np.bincount(row, minlength=12) for row in picks])
-        assert (CaseDraws.of_indices(picks, cases=12).counts == expected).all()
-        assert (CaseDraws.of_weights(expected).counts == expected).all()
-        assert (CaseDraws.of_weights(expected.astype(float)).counts == expected).all()
-        wide = CaseDraws.of_weights([[300, 0], [1, 1]])
+        assert (Resamples.of_indices(picks, cases=12).counts == expected).all()
+        assert (Resamples.of_weights(expected).counts == expected).all()
+        assert (Resamples.of_weights(expected.astype(float)).counts == expected).all()
+        wide = Resamples.of_weights([[300, 0], [1, 1]])
         assert wide.counts.dtype == np.uint16
         assert wide.sizes.tolist() == [300, 2]
 
     def test_counts_cannot_be_changed(self) -> None:
         with pytest.raises(ValueError, match="read-only"):
-            case_draws(3, replicates=2, seed=0).counts[0, 0] = 7
+            resample_cases(3, replicates=2, seed=0).counts[0, 0] = 7
 
     @pytest.mark.parametrize(
         ("weights", "message"),
@@ -133,34 +130,34 @@ class TestCaseDraws:
     )
     def test_weights_that_are_no_counts_are_refused(self, weights: Any, message: str) -> None:
         with pytest.raises(ValueError, match=message):
-            CaseDraws.of_weights(weights)
+            Resamples.of_weights(weights)
 
     def test_all_wrong_cells_are_counted_and_the_first_named(self) -> None:
         with pytest.raises(ValueError, match=r"row 0, column 4 is -1 … \(10 of 10; counted from 0\)"):
-            CaseDraws.of_weights(np.full((1, 10), -1))
+            Resamples.of_weights(np.full((1, 10), -1))
 
     def test_other_arguments_that_make_no_sense_are_refused(self) -> None:
         with pytest.raises(ValueError, match=r"from 0 to 2; row 0, column 1 is 3"):
-            CaseDraws.of_indices([[0, 3]], cases=3)
+            Resamples.of_indices([[0, 3]], cases=3)
         with pytest.raises(ValueError, match="matrix of integers"):
-            CaseDraws.of_indices([[0.0, 1.0]], cases=3)
+            Resamples.of_indices([[0.0, 1.0]], cases=3)
         with pytest.raises(ValueError, match="at least 1 case"):
-            case_draws(0, replicates=5, seed=0)
+            resample_cases(0, replicates=5, seed=0)
         with pytest.raises(ValueError, match="at least 1 replicate"):
-            case_draws(5, replicates=0, seed=0)
+            resample_cases(5, replicates=0, seed=0)
         with pytest.raises(ValueError, match="one label per case: 3"):
-            case_draws(3, replicates=5, seed=0, strata=[1, 2])
+            resample_cases(3, replicates=5, seed=0, strata=[1, 2])
         with pytest.raises(ValueError, match="NaN"):
-            case_draws(3, replicates=5, seed=0, strata=[1.0, np.nan, 1.0])
+            resample_cases(3, replicates=5, seed=0, strata=[1.0, np.nan, 1.0])
         with pytest.raises(ValueError, match="at least 2 cases"):
-            CaseDraws.leave_one_out(1)
+            Resamples.leave_one_out(1)
 
 
-def draws_of(data: st.DataObject, cases: int) -> CaseDraws:
+def draws_of(data: st.DataObject, cases: int) -> Resamples:
     """Counts of any kind: uneven sizes, cases never drawn."""
     counts = data.draw(hnp.arrays(np.int64, (4, cases), elements=st.integers(0, 4)))
     counts[:, data.draw(st.integers(0, cases - 1))] += 1
-    return CaseDraws.of_weights(counts)
+    return Resamples.of_weights(counts)
 
 
 values = st.floats(-1, 1, allow_subnormal=False)
@@ -175,63 +172,65 @@ class TestScoreDraws:
         q = data.draw(st.sampled_from([0.0, 0.1, 0.25, 0.5, 0.9, 1.0]))
         cut = data.draw(st.sampled_from([0.0, 0.1, 0.25, 0.49]))
         for found, statistic in (
-            (mean_draws(x, draws), np.mean),
-            (quantile_draws(x, draws), np.median),
-            (quantile_draws(x, draws, q=q), lambda row: np.quantile(row, q)),
-            (trimmed_mean_draws(x, draws, proportion=cut), lambda row: stats.trim_mean(row, cut)),
+            (resample_means(x, draws), np.mean),
+            (resample_quantiles(x, draws), np.median),
+            (resample_quantiles(x, draws, q=q), lambda row: np.quantile(row, q)),
+            (resample_trimmed_means(x, draws, proportion=cut), lambda row: stats.trim_mean(row, cut)),
         ):
             np.testing.assert_allclose(found, copied(draws, statistic, x), rtol=0, atol=1e-12)
 
     def test_every_statistic_is_that_of_copied_cases_in_many_draws(self) -> None:
-        x, draws = board(cases=61), case_draws(61, replicates=1100, seed=2)
+        x, draws = board(cases=61), resample_cases(61, replicates=1100, seed=2)
         for found, statistic in (
-            (mean_draws(x, draws), np.mean),
-            (quantile_draws(x, draws), np.median),
-            (quantile_draws(x, draws, q=0.9), lambda row: np.quantile(row, 0.9)),
-            (trimmed_mean_draws(x, draws, proportion=0.1), lambda row: stats.trim_mean(row, 0.1)),
+            (resample_means(x, draws), np.mean),
+            (resample_quantiles(x, draws), np.median),
+            (resample_quantiles(x, draws, q=0.9), lambda row: np.quantile(row, 0.9)),
+            (resample_trimmed_means(x, draws, proportion=0.1), lambda row: stats.trim_mean(row, 0.1)),
         ):
             np.testing.assert_allclose(found, copied(draws, statistic, x), rtol=1e-12)
 
     def test_counts_in_two_bytes_are_read_as_well(self) -> None:
-        x, draws = board(cases=3), CaseDraws.of_weights([[300, 1, 7], [1, 2, 0]])
-        np.testing.assert_allclose(mean_draws(x, draws), copied(draws, np.mean, x), rtol=1e-12)
-        np.testing.assert_allclose(quantile_draws(x, draws), copied(draws, np.median, x), rtol=1e-12)
+        x, draws = board(cases=3), Resamples.of_weights([[300, 1, 7], [1, 2, 0]])
+        np.testing.assert_allclose(resample_means(x, draws), copied(draws, np.mean, x), rtol=1e-12)
+        np.testing.assert_allclose(resample_quantiles(x, draws), copied(draws, np.median, x), rtol=1e-12)
 
     def test_case_weights_and_ratios_are_those_of_copied_cases(self) -> None:
-        rng, draws = RNG(1), case_draws(23, replicates=200, seed=0)
+        rng, draws = RNG(1), resample_cases(23, replicates=200, seed=0)
         x, w, q = board(), rng.uniform(0, 3, 23), rng.integers(1, 9, (5, 23)).astype(float)
         w[4] = 0
         for k, (row, count) in enumerate(zip(x, q, strict=True)):
             cells = np.arange(23)[np.newaxis]
             mean = copied(draws, lambda i, row=row: np.average(row[i], weights=w[i]), cells)
-            np.testing.assert_allclose(mean_draws(x, draws, weight=w)[[k]], mean, rtol=1e-12)
+            np.testing.assert_allclose(resample_means(x, draws, weight=w)[[k]], mean, rtol=1e-12)
             ratio = copied(draws, lambda i, row=row, count=count: row[i].sum() / count[i].sum(), cells)
-            np.testing.assert_allclose(ratio_draws(x, q, draws)[[k]], ratio, rtol=1e-12)
+            np.testing.assert_allclose(resample_ratios(x, q, draws)[[k]], ratio, rtol=1e-12)
             both = copied(draws, lambda i, row=row: (w * row)[i].sum() / (w * q[0])[i].sum(), cells)
-            np.testing.assert_allclose(ratio_draws(x, q[0], draws, weight=w)[[k]], both, rtol=1e-12)
+            np.testing.assert_allclose(resample_ratios(x, q[0], draws, weight=w)[[k]], both, rtol=1e-12)
 
     def test_a_ratio_of_sums_is_no_mean_of_ratios(self) -> None:
         """Two patients, with 1 and with 9 criteria: ten errors of 1 to 10 that count alike."""
-        found = ratio_draws([[1.0, 54.0]], [1.0, 9.0], CaseDraws.all_cases(2))
+        found = resample_ratios([[1.0, 54.0]], [1.0, 9.0], Resamples.all_cases(2))
         assert found.tolist() == [[5.5]]
 
     def test_mean_ranks_rank_each_case_once_and_count_copies(self) -> None:
         x = [[0.9, 0.5, 0.7], [0.8, 0.5, 0.9]]
-        draws = CaseDraws.of_weights([[1, 1, 1], [2, 1, 0], [0, 0, 3]])
-        found = mean_draws(ranks_of(x, better="higher", ties="average"), draws)
+        draws = Resamples.of_weights([[1, 1, 1], [2, 1, 0], [0, 0, 3]])
+        found = resample_means(ranks_of(x, better="higher", ties="average"), draws)
         assert found.tolist() == [[1.5, 3.5 / 3, 2.0], [1.5, 5.5 / 3, 1.0]]
-        weighted = mean_draws(ranks_of(x, better="higher", ties="min"), draws, weight=[1, 2, 0.5])
+        weighted = resample_means(ranks_of(x, better="higher", ties="min"), draws, weight=[1, 2, 0.5])
         assert weighted[:, 0] == pytest.approx([(1 + 2 + 1) / 3.5, (2 + 2 + 0.5) / 3.5], rel=1e-12)
 
     @settings(deadline=None)
     @given(hnp.arrays(np.float64, st.integers(1, 40), elements=values))
     def test_a_draw_of_all_cases_has_the_mean_of_exact_summation(self, x: Array) -> None:
         x = np.where(np.abs(x) < 1e-6, 1e-6, x)
-        assert mean_draws([x], CaseDraws.all_cases(len(x)))[0, 0] == math.fsum(x) / len(x)
+        assert resample_means([x], Resamples.all_cases(len(x)))[0, 0] == math.fsum(x) / len(x)
 
     def test_scores_of_a_later_submission_are_one_more_row(self) -> None:
-        x, draws = board(6), case_draws(23, replicates=300, seed=0)
-        assert (np.vstack((mean_draws(x[:5], draws), mean_draws(x[5:], draws))) == mean_draws(x, draws)).all()
+        x, draws = board(6), resample_cases(23, replicates=300, seed=0)
+        assert (
+            np.vstack((resample_means(x[:5], draws), resample_means(x[5:], draws))) == resample_means(x, draws)
+        ).all()
 
     @pytest.mark.parametrize("shift", [0.0, -0.55])
     def test_equal_scores_tie_in_every_draw(self, shift: float) -> None:
@@ -240,33 +239,33 @@ class TestScoreDraws:
         Plain sums differ in the last bits in some draws. Where values cancel, such bits are all there is of the mean.
         """
         rng = RNG(0)
-        patients = np.repeat(case_draws(20, replicates=400, seed=1).counts, 3, axis=1)
+        patients = np.repeat(resample_cases(20, replicates=400, seed=1).counts, 3, axis=1)
         parts = rng.integers(1, 11, (20, 3)) / 10 + shift
         parts[:, 2] = -parts[:, 0] - parts[:, 1] if shift else parts[:, 2]
         x = np.stack([parts[:, turn].ravel() for turn in ([0, 1, 2], [1, 2, 0], [2, 1, 0])])
         plain = x @ patients.T / 60
         assert (plain != plain[0]).any()
-        found = ranks_of(mean_draws(x, CaseDraws.of_weights(patients)), better="higher", ties="min")
+        found = ranks_of(resample_means(x, Resamples.of_weights(patients)), better="higher", ties="min")
         assert (found == 1).all()
 
     def test_ties_in_draws_are_those_of_exact_decimals(self) -> None:
         """Values with one decimal: the ranks of every draw are those of rational numbers."""
-        tenths, draws = RNG(3).integers(0, 11, (6, 15)), case_draws(15, replicates=300, seed=0)
-        found = ranks_of(mean_draws(tenths / 10, draws), better="lower", ties="min")
+        tenths, draws = RNG(3).integers(0, 11, (6, 15)), resample_cases(15, replicates=300, seed=0)
+        found = ranks_of(resample_means(tenths / 10, draws), better="lower", ties="min")
         exact = [[Fraction(int(total), 150) for total in row] for row in tenths @ draws.counts.T]
         for column, ranks in zip(zip(*exact, strict=True), found.T, strict=True):
             assert ranks.tolist() == [1 + sum(other < mine for other in column) for mine in column]
 
     @pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
     def test_what_is_no_number_is_named_by_row_and_column(self, wrong: float) -> None:
-        x, draws = board(3, 4), CaseDraws.all_cases(4)
+        x, draws = board(3, 4), Resamples.all_cases(4)
         x[1, 2] = x[2, 0] = wrong
         message = rf"row 1, column 2 is {wrong}; row 2, column 0 is {wrong} \(2 of 12"
         for score in (
-            lambda: mean_draws(x, draws),
-            lambda: quantile_draws(x, draws),
-            lambda: trimmed_mean_draws(x, draws, proportion=0.1),
-            lambda: ratio_draws(np.ones((3, 4)), x, draws),
+            lambda: resample_means(x, draws),
+            lambda: resample_quantiles(x, draws),
+            lambda: resample_trimmed_means(x, draws, proportion=0.1),
+            lambda: resample_ratios(np.ones((3, 4)), x, draws),
             lambda: ranks_of(x, better="lower", ties="min"),
             lambda: percentile_interval(x),
         ):
@@ -274,27 +273,27 @@ class TestScoreDraws:
                 score()
 
     def test_undefined_scores_are_refused(self) -> None:
-        draws = CaseDraws.of_weights([[1, 1, 1], [0, 2, 1]])
+        draws = Resamples.of_weights([[1, 1, 1], [0, 2, 1]])
         with pytest.raises(ValueError, match=r"sum of weights above 0; position 1 is 0\.0"):
-            mean_draws(np.ones((2, 3)), draws, weight=[1, 0, 0])
+            resample_means(np.ones((2, 3)), draws, weight=[1, 0, 0])
         with pytest.raises(ValueError, match=r"not 0; row 0, column 1 is 0\.0"):
-            ratio_draws(np.ones((2, 3)), [1, 0, 0], draws)
+            resample_ratios(np.ones((2, 3)), [1, 0, 0], draws)
         with pytest.raises(ValueError, match="all case weights are 0"):
-            mean_draws(np.ones((2, 3)), draws, weight=[0, 0, 0])
+            resample_means(np.ones((2, 3)), draws, weight=[0, 0, 0])
         with pytest.raises(ValueError, match=r"numbers from 0; position 2 is -1\.0"):
-            mean_draws(np.ones((2, 3)), draws, weight=[1, 1, -1])
+            resample_means(np.ones((2, 3)), draws, weight=[1, 1, -1])
         with pytest.raises(ValueError, match="values have 4 cases, the draws 3"):
-            mean_draws(np.ones((2, 4)), draws)
+            resample_means(np.ones((2, 4)), draws)
         with pytest.raises(ValueError, match="case weights are 3 numbers"):
-            mean_draws(np.ones((2, 3)), draws, weight=[1, 1])
+            resample_means(np.ones((2, 3)), draws, weight=[1, 1])
         with pytest.raises(ValueError, match="2 submissions, not 3 rows"):
-            ratio_draws(np.ones((2, 3)), np.ones((3, 3)), draws)
+            resample_ratios(np.ones((2, 3)), np.ones((3, 3)), draws)
         with pytest.raises(ValueError, match=r"shape \(3,\)"):
-            mean_draws([1, 2, 3], draws)
+            resample_means([1, 2, 3], draws)
         with pytest.raises(ValueError, match="part from 0 to 1"):
-            quantile_draws(np.ones((2, 3)), draws, q=1.5)
+            resample_quantiles(np.ones((2, 3)), draws, q=1.5)
         with pytest.raises(ValueError, match=r"below 0\.5"):
-            trimmed_mean_draws(np.ones((2, 3)), draws, proportion=0.5)
+            resample_trimmed_means(np.ones((2, 3)), draws, proportion=0.5)
 
 
 class TestRanks:
@@ -371,9 +370,9 @@ class TestSummary:
             assert [side[0] for side in found.interval(percent / 100)] == [math.floor(low), math.ceil(high)]
 
     def test_a_board_in_draws(self) -> None:
-        x, draws = board(cases=80), case_draws(80, replicates=4000, seed=0)
-        full = mean_draws(x, CaseDraws.all_cases(80))[:, 0]
-        found = ranked(full, mean_draws(x, draws), better="higher", ties="min")
+        x, draws = board(cases=80), resample_cases(80, replicates=4000, seed=0)
+        full = resample_means(x, Resamples.all_cases(80))[:, 0]
+        found = ranked(full, resample_means(x, draws), better="higher", ties="min")
         assert found.full.tolist() == [5, 4, 3, 2, 1]
         assert found.p_first[4] > 0.9
         assert found.p_first[0] < 0.1
@@ -381,7 +380,7 @@ class TestSummary:
         assert 0.8 < found.agreement.mean <= 1
 
     def test_one_submission_is_first_whatever_is_drawn(self) -> None:
-        found = ranked([0.7], mean_draws(board(1), case_draws(23, replicates=50, seed=0)), **HIGHER)
+        found = ranked([0.7], resample_means(board(1), resample_cases(23, replicates=50, seed=0)), **HIGHER)
         assert (found.frequency.tolist(), found.median.tolist()) == ([[1.0]], [1.0])
         assert [side.tolist() for side in found.interval()] == [[1], [1]]
         assert found.p_better.tolist() == [[0.5]]
@@ -389,13 +388,13 @@ class TestSummary:
 
     def test_one_case_gives_one_ranking(self) -> None:
         x = np.array([[0.3], [0.9], [0.5]])
-        found = ranked(x[:, 0], mean_draws(x, case_draws(1, replicates=30, seed=0)), **HIGHER)
+        found = ranked(x[:, 0], resample_means(x, resample_cases(1, replicates=30, seed=0)), **HIGHER)
         assert found.frequency.tolist() == [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
         assert (found.agreement.tau == 1).all()
 
     def test_a_constant_metric_ties_everybody(self) -> None:
         x = np.full((4, 20), 0.1)
-        found = ranked(x[:, 0], mean_draws(x, case_draws(20, replicates=30, seed=0)), **HIGHER)
+        found = ranked(x[:, 0], resample_means(x, resample_cases(20, replicates=30, seed=0)), **HIGHER)
         assert found.p_first.tolist() == [1, 1, 1, 1]
         assert (found.p_better == 0.5).all()
         assert found.agreement.undefined == 30
@@ -428,17 +427,17 @@ class TestScoreIntervals:
         assert found.high == pytest.approx(np.quantile(scores, 0.95, axis=1), rel=1e-12)
         assert found.fallback == ("", "", "")
 
-    @pytest.mark.parametrize("statistic", [mean_draws, lambda x, d: ratio_draws(x, np.arange(1.0, 31.0), d)])
+    @pytest.mark.parametrize("statistic", [resample_means, lambda x, d: resample_ratios(x, np.arange(1.0, 31.0), d)])
     @pytest.mark.parametrize("x", [RNG(2).exponential(size=(3, 30)), RNG(2).poisson(1.0, (3, 30)).astype(float)])
     def test_bca_is_that_of_scipy(self, statistic: Any, x: Array) -> None:
         """Means of whole numbers are often equal to the score; such draws count half."""
-        draws = case_draws(30, replicates=3000, seed=0)
-        full, scores, without = (statistic(x, d) for d in (CaseDraws.all_cases(30), draws, CaseDraws.leave_one_out(30)))
+        draws = resample_cases(30, replicates=3000, seed=0)
+        full, scores, without = (statistic(x, d) for d in (Resamples.all_cases(30), draws, Resamples.leave_one_out(30)))
         found = bca_interval(full[:, 0], scores, without, level=0.9)
         assert found.fallback == ("", "", "")
 
         def plain(i: Array, row: Array, axis: int) -> Array:
-            below = np.ones(30) if statistic is mean_draws else np.arange(1.0, 31.0)
+            below = np.ones(30) if statistic is resample_means else np.arange(1.0, 31.0)
             return np.asarray(row[i.astype(int)].sum(axis=axis) / below[i.astype(int)].sum(axis=axis))
 
         for k, row in enumerate(x):

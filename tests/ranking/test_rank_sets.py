@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from isocenter.ranking import _rank_sets
-from isocenter.ranking._draws import case_draws
 from isocenter.ranking._rank_sets import RankSets, rank_sets, rank_sets_of_cases, rank_sets_of_draws
-from isocenter.ranking._score_draws import mean_draws
+from isocenter.resampling.counts import resample_cases
+from isocenter.resampling.estimates import resample_means
 
 Array = np.ndarray[Any, Any]
 
@@ -194,7 +194,7 @@ def test_the_covariance_of_means() -> None:
 
 def test_the_covariance_of_draws() -> None:
     x = np.random.default_rng(5).normal(np.linspace(0, 1, 5).reshape(-1, 1), 1.0, (5, 200))
-    scores = mean_draws(x, case_draws(200, replicates=5000, seed=0))
+    scores = resample_means(x, resample_cases(200, replicates=5000, seed=0))
     found = rank_sets_of_draws(x.mean(axis=1), scores, better="higher", freedom=199)
     assert (found.beats == rank_sets_of_cases(x, better="higher").beats).all()
     assert 0 < found.beats.sum() < 10

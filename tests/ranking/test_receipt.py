@@ -28,7 +28,6 @@ from isocenter.ranking import (
     board_difference,
     describe,
     read_receipt,
-    record_tables,
     software_versions,
     table_digest,
 )
@@ -36,6 +35,12 @@ from isocenter.scores import Row, frame
 
 RULE = MeanThenRank("dice", missing=Disqualify())
 SUMMER = timezone(timedelta(hours=2))
+LATER = datetime(2022, 6, 9, 1, tzinfo=SUMMER)
+
+
+def record(team: str, position: int, file: str, scores: pl.DataFrame, **options: Any) -> TableRecord:
+    known = {"moment": None, "chosen": False, "void": False} | options
+    return TableRecord(team=team, position=position, file=file, sha256=table_digest(scores), **known)
 
 
 def table(*values: float | None) -> pl.DataFrame:
@@ -57,15 +62,12 @@ def a_receipt(**changes: Any) -> Receipt:
             participation=Participation(quota=5, per="week"),
             organisers=("b",),
             benchmarks=(),
-            tables=record_tables(
-                [
-                    ("a", "first.parquet", table(0.2)),
-                    ("a", "last.parquet", table(0.1, 0.7)),
-                    ("b", "b.parquet", table(0.2)),
-                ],
-                moments={"a": [datetime(2022, 6, 1, 12, tzinfo=UTC), datetime(2022, 6, 9, 1, tzinfo=SUMMER)]},
-                chosen={"a": 1},
-                void={"a": [0]},
+            tables=(
+                record("a", 1, "first.parquet", table(0.2), moment=datetime(2022, 6, 1, 12, tzinfo=UTC), void=True),
+                record(
+                    "a", 2, "last.parquet", table(0.1, 0.7), moment=datetime(2022, 6, 9, 1, tzinfo=SUMMER), chosen=True
+                ),
+                record("b", 1, "b.parquet", table(0.2)),
             ),
             run_times=FileRecord("times.csv", "0" * 64),
             replicates=10_000,

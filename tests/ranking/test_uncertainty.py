@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 import isocenter
+from isocenter.contest import Contest, make_entries
 from isocenter.detections import Finding, findings
-from isocenter.doors import counting_scores, with_uncertainty
 from isocenter.ranking import (
     Board,
     DetectThenRank,
@@ -203,8 +203,9 @@ def test_a_rule_that_knows_no_uncertainty_still_ranks() -> None:
         bootstrap_ranks(table(teams()), _Own())
     challenge = replace(isocenter.challenge("hecktor2020"), boards={"own": _Own()})
     tables = {name: table({name: found}).drop("submission") for name, found in teams().items()}
-    board = isocenter.rank(challenge, tables)
-    assert with_uncertainty(challenge, board, counting_scores(challenge, tables)) == (board, None)
+    decision = Contest(challenge, make_entries(tables)).decide()
+    assert decision.uncertainty is None
+    assert decision.board == isocenter.rank(challenge, tables, resamples=0)
 
 
 def test_weighted_ranks_vary_with_the_cases_but_not_with_the_run_time() -> None:

@@ -46,7 +46,7 @@ def test_forty_real_patients_have_748_criteria_and_the_plain_scores(patients: Pa
     assert len(dvh) == 748
     board = isocenter.rank("openkbp2020", {"team": table}, board="dvh")
     assert board["team"].score == pytest.approx(plain.dvh_score, rel=1e-12)
-    assert board.notes == ("748 values in 40 cases",)
+    assert board.notes[0] == "748 values in 40 cases"
 
 
 def test_a_perfect_prediction_of_real_patients_is_perfect(patients: Path, tmp_path: Path) -> None:

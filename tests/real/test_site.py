@@ -24,7 +24,6 @@ from django.test import Client
 from django.urls import reverse
 
 import isocenter
-from isocenter.doors import counting_scores, with_uncertainty
 from isocenter.server import boards, clock
 from isocenter.server.models import Challenge, Membership, Registration, Run, Submission, Team, User
 from isocenter.server.organising import importing
@@ -212,9 +211,7 @@ def test_boards_show_what_the_library_says_of_the_same_files(material: Material,
     }
     browser = Client()
     for name in code.boards:
-        board = isocenter.rank(code, scores, board=name)
-        among = counting_scores(code, scores, board=name)
-        sure, _ = with_uncertainty(code, board, among, replicates=REPLICATES, seed=SEED, level=LEVEL)
+        sure = isocenter.rank(code, scores, board=name, resamples=REPLICATES, seed=SEED, level=LEVEL)
         snapshot = boards.latest(challenge, PHASE, name)
         assert snapshot is not None
         assert boards.shown(Visit(AnonymousUser(), challenge), snapshot).rows == sure.rows

@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 
 from conftest import World
-from isocenter import doors
-from isocenter.ranking import Receipt, describe, record_tables, software_versions, table_digest
+from isocenter.contest import Contest, Entry
+from isocenter.ranking import table_digest
 from isocenter.server import boards
 from isocenter.server.editions import code_of
 from isocenter.server.models import Evaluation, Membership, Registration, Snapshot, Team
@@ -31,43 +31,26 @@ def made(world: World, phase: str, board: str = "dice") -> Snapshot:
         if one.digest == "0" * 64:
             one.digest = table_digest(table(one))
             one.save()
-    tables = {team: [table(one) for one in its] for team, its in rows.items()}
-    kinds = {team.name: team.kind for team in world.challenge.teams.all() if team.name in rows}
-    roles: dict[str, Any] = {
-        "organisers": tuple(name for name, kind in kinds.items() if kind == Team.Kind.ORGANISER),
-        "benchmarks": tuple(name for name, kind in kinds.items() if kind == Team.Kind.BENCHMARK),
-    }
-    ranked = doors.rank(code, tables, board=board, **roles)
-    counted = doors.counting_scores(code, tables, board=board)
-    if tables:
-        ranked, _ = doors.with_uncertainty(code, ranked, counted, replicates=REPLICATES, **roles)
-    content = json.loads(json.dumps(boards.freeze(ranked)))
-    receipt = Receipt(
-        challenge=code.name,
-        board_name=board,
-        rule=describe(code.boards[board]),
-        participation=code.participation,
-        **roles,
-        tables=record_tables(
-            [(team, f"{one.submission_id}.parquet", table(one)) for team, its in rows.items() for one in its],
-            moments={team: [one.submission.made for one in its] for team, its in rows.items()},
-            chosen={},
-            void={},
-        ),
-        run_times=None,
-        replicates=REPLICATES,
-        seed=0,
-        level=0.95,
-        board=ranked.to_dict(),
-        versions=software_versions(),
-    )
+    entries = [
+        Entry(
+            team=team,
+            table=table(one),
+            moment=one.submission.made,
+            role=one.submission.team.kind,
+            file=f"{one.submission_id}.parquet",
+        )
+        for team, its in rows.items()
+        for one in its
+    ]
+    decision = Contest(code, entries).decide(board, resamples=REPLICATES)
+    content = json.loads(json.dumps(boards.freeze(decision.board)))
     return Snapshot.objects.create(
         challenge=world.challenge,
         phase=phase,
         board=board,
         version=world.challenge.version,
         content=content,
-        receipt=json.loads(receipt.to_json()),
+        receipt=json.loads(decision.receipt.to_json()),
         entries=[{"team": team, "submission": str(its[-1].submission_id), "row": team} for team, its in rows.items()],
         digest=hashlib.sha256(json.dumps([content, world.at.now.isoformat()]).encode()).hexdigest(),
         made=world.at.now,

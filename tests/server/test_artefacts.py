@@ -336,7 +336,7 @@ def test_a_submission_that_was_let_in_late_has_no_time(world, tmp_path):
     world.scored("Rigi", "test", 3)
     home = folder(world, tmp_path / "edition")
     (entry,) = open_folder(home, phase="test").entries
-    assert entry.time is None
+    assert entry.moment is None
     assert not entry.void
 
 

@@ -51,6 +51,11 @@ from isocenter.submissions import MaskFile
 
 BROKEN = "{broken}"
 
+def arrange(listing, cases):
+    if BROKEN == "exit":
+        raise SystemExit("SECRET of the reference")
+    return None if BROKEN == "arrange" else listing
+
 def prepare(case):
     if BROKEN == "prepare" and case.name == "CHUV002":
         raise KeyError("SECRET of the reference")
@@ -77,7 +82,7 @@ def measure(name, output):
 
 base = evaluation.load_challenge("hecktor2020")
 challenge = replace(
-    base, prepare=prepare, measure=measure, inspect=inspect,
+    base, arrange=arrange, prepare=prepare, measure=measure, inspect=inspect,
     output={{"mask": MaskFile(labels=(("one", 1), ("two", 2)), grid_of="mask")}},
 )
 '''
@@ -90,6 +95,9 @@ WAYS = {
     "kill": ("crashed", "the program that measures broke down (measure)"),
 }
 """By what is broken, the code and what the organisers read."""
+ARRANGING = {"arrange": "it returned NoneType, not a Listing", "exit": "SystemExit: SECRET of the reference"}
+"""By how `arrange` is broken, what the organisers read."""
+MODULES = (*WAYS, *ARRANGING, "")
 
 
 @pytest.fixture(scope="module")
@@ -101,11 +109,11 @@ def modules(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]
         patch.setenv("ISOCENTER_CASE_GB", "3")
         patch.setenv("ISOCENTER_CASE_SECONDS", "2")
         children.end()
-        for way in (*WAYS, ""):
+        for way in MODULES:
             (folder / f"evaluator_{way}.py").write_text(SOURCE.format(broken=way))
-        yield {way: importlib.import_module(f"evaluator_{way}").challenge for way in (*WAYS, "")}
+        yield {way: importlib.import_module(f"evaluator_{way}").challenge for way in MODULES}
         children.end()
-    for way in (*WAYS, ""):
+    for way in MODULES:
         sys.modules.pop(f"evaluator_{way}", None)
 
 
@@ -256,6 +264,23 @@ def test_a_fault_of_the_evaluator_costs_the_team_nothing_and_heals_when_it_is_me
     assert faults.list_faults(site.world.challenge) == []
     assert "nothing waits for a mended evaluator" in site.page("organiser", "organise/submissions/faults/")
     audit.verify(decisions.entries(site.world.challenge))
+
+
+@pytest.mark.parametrize("way", ARRANGING)
+def test_a_broken_arrangement_is_a_fault_that_the_worker_survives(site, way):
+    site.deploy(way)
+    one = site.hand_in("Rigi")
+    site.work()
+    one.refresh_from_db()
+    assert (one.state, one.reason) == ("infrastructure", "evaluator_failed")
+    [fault] = faults.list_faults(site.world.challenge)
+    assert ARRANGING[way] in fault.message
+    assert "Traceback" in fault.detail
+    assert all("SECRET" not in text for text in site.told("alice"))
+    site.deploy("")
+    evaluate_again(site)
+    one.refresh_from_db()
+    assert one.state == "scored"
 
 
 def test_one_notification_and_mail_per_broken_evaluator_whose_number_follows(site):
@@ -469,7 +494,16 @@ def test_results_that_are_out_are_not_taken_back(site):
 def test_a_void_submission_holds_nothing_back(held):
     Submission.objects.filter(team__name="Rigi").update(void=True)
     assert holding.held_phases(held.world.challenge) == {}
+    assert faults.waiting_in(held.world.challenge, "test") == []
     assert running.due(held.world.at.now) == 1
+
+
+def test_a_submission_of_a_disqualified_team_waits_for_nothing(held):
+    [waiting] = faults.waiting_in(held.world.challenge, "test")
+    waiting.team.disqualified = True
+    waiting.team.save()
+    assert holding.held_phases(held.world.challenge) == {}
+    assert faults.waiting_in(held.world.challenge, "test") == []
 
 
 def test_the_best_of_a_phase_are_not_invited_before_its_results_are_out(held):

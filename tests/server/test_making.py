@@ -18,11 +18,12 @@ import isocenter
 from conftest import TOML
 from isocenter import evaluation, scores
 from isocenter.cli import app
-from isocenter.doors import counting_scores, with_uncertainty
-from isocenter.ranking import RankThenMean, read_receipt, table_digest
+from isocenter.contest import Entry
+from isocenter.ranking import MeanThenRank, RankThenMean, read_receipt, table_digest
 from isocenter.server import boards, editions
 from isocenter.server.models import (
     Evaluation,
+    Notification,
     Reference,
     Registration,
     Run,
@@ -91,23 +92,19 @@ def by_the_library(world, board: str = "dice", phase: str = "validation") -> Any
     by_team: dict[str, list[Submission]] = {}
     for one in Submission.objects.filter(phase=phase, state="scored").order_by("made", "number").select_related("team"):
         by_team.setdefault(one.team.name, []).append(one)
-    given = {team: [score_tables.table_of(one.evaluations.get()) for one in its] for team, its in by_team.items()}
-    roles = {
-        role: [team for team in given if Team.objects.get(name=team).kind == kind]
-        for role, kind in (("organisers", "organiser"), ("benchmarks", "benchmark"))
-    }
-    which: dict[str, Any] = {
-        "board": board,
-        "void": {
-            team: [at for at, one in enumerate(its) if voiding.void_reasons_of(one)] for team, its in by_team.items()
-        },
-        "moments": {team: [one.made for one in its] for team, its in by_team.items()},
-        "chosen": {team: at for team, its in by_team.items() for at, one in enumerate(its) if one.nominated}
-        if code.participation.counts == "chosen"
-        else {},
-    }
-    board_ = isocenter.rank(code, given, **which, **roles)
-    return with_uncertainty(code, board_, counting_scores(code, given, **which), **roles)[0]
+    entries = [
+        Entry(
+            team=team,
+            table=score_tables.table_of(one.evaluations.get()),
+            moment=one.made,
+            role=one.team.kind,
+            chosen=one.nominated,
+            void=bool(voiding.void_reasons_of(one)),
+        )
+        for team, its in by_team.items()
+        for one in its
+    ]
+    return isocenter.rank(code, entries, board=board)
 
 
 def field(world, rng: np.random.Generator, teams: int = 5, each: int = 6) -> None:
@@ -256,6 +253,61 @@ def test_who_has_to_choose_and_has_not_keeps_nobody_else_from_the_board(world):
     assert {entry["submission"] for entry in made(world).entries} == {str(single.pk), str(several[1].pk)}
     Submission.objects.filter(pk=several[1].pk).update(void=True)  # its choice is gone; no other one steps in
     assert [entry["submission"] for entry in made(world).entries] == [str(single.pk)]
+
+
+class FailsToRank(MeanThenRank):
+    """A rule with a defect, such as one of another package."""
+
+    def rank(self, scores: Any, **options: Any) -> Any:
+        raise TypeError("a secret of the rule")
+
+
+class FailsToDraw(MeanThenRank):
+    def draw(self, *scores: Any, **options: Any) -> Any:
+        raise TypeError("a secret of the rule")
+
+
+def rank_by(world, monkeypatch, rule: type[MeanThenRank]) -> None:
+    code = editions.code_of(world.challenge.version_id, "validation")
+    broken = replace(code, boards={name: rule("dice", _zero()) for name in code.boards})
+    for module in (making, scoring):
+        monkeypatch.setattr(module, "code_of", lambda version, phase: broken)
+
+
+def heard(world, name: str = "organiser") -> list[str]:
+    return list(Notification.objects.filter(user=world.people[name]).order_by("pk").values_list("text", flat=True))
+
+
+def test_organisers_are_told_once_that_a_rule_fails_and_the_submission_is_scored(world, monkeypatch):
+    rank_by(world, monkeypatch, FailsToRank)
+    one = world.scored("Rigi", "validation", 4)
+    assert one.state == "scored"
+    table = score_tables.table_of(one.evaluations.get())
+    assert score_tables.values_of(making.code_of(1, "validation"), table) == {}
+    snapshot = made(world)
+    problem = r"the rule \w+ failed: TypeError: a secret of the rule \(test_making.py, line \d+\)"
+    assert re.fullmatch(problem, snapshot.problem)
+    (told,) = heard(world)
+    assert snapshot.problem in told
+    assert "the board dice cannot be made" in told
+    assert heard(world, "alice") == []
+    world.scored("Pilatus", "validation", 3)
+    made(world)
+    assert heard(world) == [told]
+    monkeypatch.undo()
+    assert made(world).problem == ""
+    assert heard(world) == [told]
+
+
+def test_a_rule_that_cannot_score_resamples_has_a_board_that_says_so_and_no_more(world, monkeypatch):
+    rank_by(world, monkeypatch, FailsToDraw)
+    world.scored("Rigi", "validation", 4)
+    snapshot = made(world)
+    assert snapshot.problem == ""
+    assert [row["rank"] for row in snapshot.content["rows"]] == [1]
+    (note,) = [note for note in map(str, snapshot.content["notes"]) if "How sure the ranks are is not known" in note]
+    assert "TypeError" in note
+    assert "secret" not in note
 
 
 def test_why_there_is_no_board_is_said(world, monkeypatch):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import re
+import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -13,8 +16,9 @@ import pytest
 from isocenter import editions
 from isocenter.editions import Edition, Phase
 from isocenter.evaluation import load_challenge
-from isocenter.ranking import RULE_KINDS, pseudo_code, rule_of
-from isocenter.server.boards.board_titles import titles_of
+from isocenter.ranking import RULE_KINDS, FixedValue, pseudo_code, rule_of
+from isocenter.ranking.rules import _base
+from isocenter.server.boards.board_titles import rule_in_words, titles_of
 from isocenter.server.telling import wording
 from isocenter.server.telling.examples import example_of
 from isocenter.server.telling.known import limited
@@ -96,6 +100,22 @@ def test_every_kind_of_rule_has_an_example(kind: str) -> None:
     grid, *_ = example_of(rule_of({"rule": kind, **settings.get(kind, one)}))
     assert [row[0] for row in grid.rows] == ["A", "B", "C"]
     assert all(len(row) == len(grid.head) for row in grid.rows)
+
+
+def test_a_rule_of_another_package_is_told_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The dictionary is put back afterwards, so that other tests do not know the rule.
+    monkeypatch.setattr(_base, "_REGISTERED", dict(_base._REGISTERED))
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "examples" / "geometric_mean"))
+    monkeypatch.delitem(sys.modules, "geometric_mean", raising=False)
+    rule = importlib.import_module("geometric_mean").GeometricMeanThenRank("dice", FixedValue(0.0))
+    code = dataclasses.replace(load_challenge("hecktor2020"), boards={"own": rule})
+    sections = rules_of(editions.new(code), code)
+    assert wording.sentence(str(rule)) in told(sections)
+    lines = [block.text for s in sections for block in every(s.blocks) if isinstance(block, wording.Lines)]
+    assert pseudo_code(rule) in lines
+    grid, *_ = example_of(rule)
+    assert [row[0] for row in grid.rows] == ["A", "B", "C"]
+    assert rule_in_words(rule).startswith("geometric mean of Dice over all cases, higher is better")
 
 
 def test_a_rule_that_wants_other_numbers_has_no_example() -> None:

@@ -77,6 +77,16 @@ def measure(name, output):
     for metric in challenge.metrics[1:]:
         yield Score(metric, None)
 
+class Weird(BaseException):
+    """Not an Exception."""
+
+def break_by(task):
+    raise {"KeyError": KeyError, "SystemExit": SystemExit, "Weird": Weird}[task.error]("x")
+
+def die_by(task):
+    evaluation.report_stage("measure")
+    os.kill(os.getpid(), getattr(signal, task.signal))
+
 base = evaluation.load_challenge("hecktor2020")
 labels = tuple((str(n), n) for n in range(1, 17))
 challenge = replace(
@@ -514,6 +524,8 @@ def test_a_worker_does_everything_until_nothing_waits(world):
     [
         ({"severity": "unusable", "reason": "bad_grid"}, "bad_grid", "output"),
         ({"severity": "unusable", "reason": "crashed"}, "crashed", "evaluator"),
+        ({"severity": "unusable", "reason": "timeout"}, "timeout", "output"),
+        ({"severity": "unusable", "reason": "out_of_memory"}, "out_of_memory", "output"),
         ({"severity": "missing", "reason": "missing_output"}, "missing_output", "output"),
         ({"severity": "warning", "reason": ""}, "remark", "output"),
         ({"severity": "unusable"}, "unusable_output", "output"),
@@ -619,6 +631,31 @@ def test_a_child_that_dies_before_it_reads_anything_is_the_evaluators_fault():
     [problem] = result.problems
     assert (result.state, problem.code, problem.origin) == ("unmeasured", "crashed", "evaluator")
     assert problem.message == "the program that measures broke down (start)"
+
+
+@pytest.mark.parametrize("error", ["KeyError", "SystemExit", "Weird"])
+def test_work_that_raises_in_a_child_is_answered_by_it_and_never_done_outside(told_module, error):
+    task = SimpleNamespace(case=SimpleNamespace(name="CHUV001"), error=error)
+    with Children(Limits(memory=3 * 2**30, seconds=60)) as pool:
+        result = pool.submit(sys.modules["told_challenge"].break_by, task).result(timeout=60)
+        assert pool.submit(abs, -1).result(timeout=60) == 1
+    [problem] = result.problems
+    assert (result.state, problem.code, problem.origin) == ("unmeasured", "evaluator_failed", "evaluator")
+    assert problem.case == "CHUV001"
+    assert problem.message.startswith(f"the evaluator failed in measure: {error}: ")
+    assert "in break_by" in problem.detail
+
+
+@pytest.mark.parametrize(
+    ("name", "code"), [("SIGKILL", "out_of_memory"), ("SIGABRT", "crashed"), ("SIGSEGV", "crashed")]
+)
+def test_a_child_that_a_signal_ends_ran_out_of_memory_only_if_it_was_killed(told_module, name, code):
+    task = SimpleNamespace(case=SimpleNamespace(name="CHUV001"), signal=name)
+    with Children(Limits(memory=3 * 2**30, seconds=60)) as pool:
+        result = pool.submit(sys.modules["told_challenge"].die_by, task).result(timeout=60)
+    [problem] = result.problems
+    assert (problem.code, problem.origin) == (code, "evaluator")
+    assert problem.message.endswith("measure)" if code == "crashed" else "to measure")
 
 
 def test_children_read_strangers_files_and_know_no_secret(monkeypatch):

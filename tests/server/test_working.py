@@ -344,6 +344,20 @@ def test_reports_and_archives_are_made_by_their_own_part(world, monkeypatch):
     assert set(Run.objects.values_list("state", flat=True)) == {"done"}
 
 
+def test_a_run_that_exits_does_not_end_the_worker(world, monkeypatch):
+    from isocenter.server.archiving import artefacts
+
+    def leave(run):
+        raise SystemExit(f"{run.kind} leaves")
+
+    monkeypatch.setattr(artefacts, "make", leave)
+    for kind in ("report", "archive"):
+        queue.enqueue(kind, world.challenge)
+    working.work(threading.Event(), name="w", once=True)
+    assert set(Run.objects.values_list("state", "reason")) == {("failed", "internal_error")}
+    assert all(f"{run.kind} leaves" in run.detail for run in Run.objects.all())
+
+
 def test_a_report_that_breaks_fails_and_says_why_to_organisers(world, monkeypatch):
     from isocenter.server.archiving import artefacts
 

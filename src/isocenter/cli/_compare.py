@@ -10,18 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from isocenter.cli._arguments import ChallengeName, Json, Phase
-from isocenter.cli._tables import (
-    Benchmark,
-    BoardName,
-    Organiser,
-    Tables,
-    TeamTables,
-    csv_text,
-    give_up,
-    open_tables,
-    refuse_out,
-    write_out,
-)
+from isocenter.cli._entries import Benchmark, BoardName, Opened, Organiser, TeamTables, open_contest
+from isocenter.cli._tables import csv_text, give_up, refuse_out, write_out
 
 if TYPE_CHECKING:
     from isocenter.ranking import PairedValues
@@ -77,7 +67,7 @@ def compare(
     if two_sided and family == "all-ordered":
         msg = "whether a is better than b, for all ordered pairs, has one side; take --family all-unordered"
         raise typer.BadParameter(msg, param_hint="--two-sided")
-    opened = open_tables(challenge, tables, board=board, organiser=organiser, benchmark=benchmark, phase=phase)
+    opened = open_contest(challenge, tables, board=board, organiser=organiser, benchmark=benchmark, phase=phase)
     try:
         values = paired_values(opened.scores, opened.rule, over=over, roles=opened.roles)
         found = [
@@ -113,14 +103,14 @@ def compare(
         typer.echo(remark, err=True)
 
 
-def _title(opened: Tables, values: PairedValues) -> str:
+def _title(opened: Opened, values: PairedValues) -> str:
     metric, cases = values.metric, len(set(values.cases))
     unit = f" [{metric.unit}]" if metric.unit else ""
     what = f"{len(values.cases):,} parts of {cases} cases" if values.in_parts else f"{cases} cases"
     return f"{opened.challenge.title}\nBoard {opened.board}: {metric.name}{unit} of {what}\n"
 
 
-def _left_out(opened: Tables, values: PairedValues) -> list[str]:
+def _left_out(opened: Opened, values: PairedValues) -> list[str]:
     teams = [team for team in opened.scores["submission"].unique(maintain_order=True) if team not in opened.roles]
     return [f"{team} is not ranked on this board, and in no test." for team in teams if team not in values.values]
 
@@ -140,7 +130,7 @@ def _text(found: Comparisons, values: PairedValues) -> str:
     return "\n".join([*lines[: first - 1], *shown])
 
 
-def _data(opened: Tables, values: PairedValues, found: list[Comparisons]) -> dict[str, Any]:
+def _data(opened: Opened, values: PairedValues, found: list[Comparisons]) -> dict[str, Any]:
     """Everything as JSON values; what is undefined is null."""
     first = found[0]
     return {

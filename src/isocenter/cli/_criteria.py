@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from isocenter.cli._arguments import ChallengeName, Json, Phase
+from isocenter.cli._entries import Opened, TeamTables, open_contest
 from isocenter.cli._many import show_table
-from isocenter.cli._tables import Tables, TeamTables, csv_text, give_up, open_tables, refuse_out, write_out
+from isocenter.cli._tables import csv_text, give_up, refuse_out, write_out
 
 if TYPE_CHECKING:
     import polars as pl
@@ -48,7 +49,7 @@ def criteria(
     if not 0 < margin < math.inf:
         msg = f"a margin is finite and above 0 (it says how much worse is accepted), not {margin}"
         raise typer.BadParameter(msg, param_hint="--margin")
-    opened = open_tables(challenge, tables, board=None, organiser=None, benchmark=None, phase=phase)
+    opened = open_contest(challenge, tables, phase=phase)
     if not set(_SIDES) <= set(opened.challenge.metrics):
         msg = f"{opened.challenge.name} measures no DVH criteria of reference and submission"
         raise typer.BadParameter(msg, param_hint="CHALLENGE")
@@ -172,7 +173,7 @@ def _csv(data: dict[str, Any]) -> str:
     return csv_text(pl.DataFrame([{**{name: data[name] for name in kept}, **row} for row in data["rows"]]))
 
 
-def _show(opened: Tables, data: dict[str, Any]) -> None:
+def _show(opened: Opened, data: dict[str, Any]) -> None:
     from isocenter.problems import printable
 
     columns = ["criterion", "better", "n", "reference [Gy]", "submission [Gy]", "difference", "p", "adjusted p"]

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import polars as pl
 
 from isocenter import atomic
-from isocenter.cli._receipt import file_digest
 from isocenter.cli._tables import csv_text
 from isocenter.problems import printable
 from isocenter.ranking import software_versions
@@ -130,7 +129,7 @@ def _record(asked: Asked, dealt: Mapping[str, Deal], texts: Mapping[str, str]) -
             {
                 "kind": kind,
                 "file": path.name,
-                "sha256": file_digest(path),
+                "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
                 "by": asked.facts(kind),
                 "balance": dealt[kind].balance.to_dict(),
             }

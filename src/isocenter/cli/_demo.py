@@ -16,8 +16,7 @@ from isocenter.cli._demo_editions import PHASES, write_edition
 from isocenter.cli._terminal import Move, progress, show_board
 
 if TYPE_CHECKING:
-    import polars as pl
-
+    from isocenter.contest import Decision
     from isocenter.evaluation import Challenge
     from isocenter.phantoms import CohortFiles
     from isocenter.ranking import Board
@@ -131,13 +130,10 @@ def _play(
     challenge: Challenge, cohort: CohortFiles, home: Path, *, seed: int, move: Move
 ) -> tuple[Board, dict[str, dict[str, str]]]:
     """Score everybody, rank them, and write tables, board and page."""
-    import polars as pl
-
-    import isocenter
     from isocenter import atomic, evaluation, report, scores
-    from isocenter.doors import counting_scores, means_in_brackets, with_uncertainty
+    from isocenter.contest import Contest, Entry
 
-    tables, record = {}, {}
+    entries, record = [], {}
     total = len(cohort.submissions) * len(cohort.cases)
     for number, (team, submission) in enumerate(cohort.submissions.items()):
 
@@ -146,33 +142,27 @@ def _play(
 
         result = evaluation.evaluate(challenge, reference=cohort.reference, submission=submission, progress=moved)
         scores.write(result.scores, home / "scores" / f"{team}.parquet", record=result.record)
-        tables[team], record = result.scores, result.record
-    if challenge.run_times is not None and cohort.run_times is not None:
-        rows, _ = challenge.run_times(cohort.run_times, list(tables))
-        tables = {team: pl.concat([table, rows[team]]) for team, table in tables.items()}
-    of = {role: [team for team, its in cohort.roles.items() if its == role] for role in ("organiser", "benchmark")}
+        entries.append(Entry(team=team, table=result.scores, role=cohort.roles.get(team, "team")))
+        record = result.record
+    contest = Contest(challenge, entries, cohort.run_times if challenge.run_times is not None else None)
     made = {name: record[name] for name in ("challenge", "isocenter", "reference")}
     figures: list[Figure] = []
     boards: list[tuple[Board, dict[str, dict[str, str]]]] = []
     for name in (next(iter(challenge.boards)), *filter(None, [_OTHER_BOARDS.get(challenge.name)])):
-        board = isocenter.rank(challenge, tables, board=name, organisers=of["organiser"], benchmarks=of["benchmark"])
-        counted = counting_scores(challenge, tables, board=name)
+        decision = contest.decide(name, seed=seed)
         suffix = f"-{name}" if boards else ""
-        board, _ = with_uncertainty(
-            challenge, board, counted, seed=seed, organisers=of["organiser"], benchmarks=of["benchmark"]
-        )
-        figures = figures or _figures(challenge, cohort, board, counted)
+        figures = figures or _figures(cohort, decision)
         page = report.leaderboard_page(
             challenge.title,
-            board,
-            counted,
+            decision.board,
+            decision.scores,
             subtitle=f"{len(cohort.cases)} synthetic patients, seed {seed}, board {name}",
             figures=figures,
             record=made,
         )
         atomic.write_text(page, home / f"leaderboard{suffix}.html")
-        atomic.write_text(board.to_json(), home / f"board{suffix}.json")
-        boards.append((board, means_in_brackets(challenge, counted)))
+        atomic.write_text(decision.board.to_json(), home / f"board{suffix}.json")
+        boards.append((decision.board, decision.means()))
     return boards[0]
 
 
@@ -185,23 +175,22 @@ def _report(home: Path, name: str, *, seed: int, move: Move) -> None:
     write_report(make_report(Study(folder, Settings(seed=seed), move), command=command), home / "report")
 
 
-def _figures(challenge: Challenge, cohort: CohortFiles, board: Board, scores: pl.DataFrame) -> list[Figure]:
+def _figures(cohort: CohortFiles, decision: Decision) -> list[Figure]:
     """Curves, and a case as the first and the last of the board predict it, if there is anything to see."""
     from isocenter import evaluation, readers, report
-    from isocenter.doors import findings_by_team
 
-    ranked = [row.submission for row in board.rows if row.rank is not None]
+    challenge, ranked = decision.contest.challenge, decision.ranked
     if challenge.depict is None or not ranked:
         return []
-    found = findings_by_team(challenge, board, scores)
+    findings = decision.findings()
     panel, case = None, cohort.cases[0]
     if cohort.reads is not None:
         reference = readers.open_reference(challenge, cohort.reference)
         panel = readers.score_reads(readers.read_reads(cohort.reads), reference)
-    if found:
-        first = next(iter(found.values()))[0]
+    if findings:
+        first = next(iter(findings.values()))[0]
         case = next((name for name, ill in zip(first.cases, first.truth, strict=True) if ill), case)
-    figures = report.detection_figures(found, readers=panel)
+    figures = report.detection_figures(findings, readers=panel)
     for place, team in enumerate(dict.fromkeys((ranked[0], ranked[-1]))):
         try:
             picture = evaluation.depict(

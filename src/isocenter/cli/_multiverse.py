@@ -9,16 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from isocenter.cli._arguments import ChallengeName, Json, Phase
-from isocenter.cli._tables import (
-    Benchmark,
-    BoardName,
-    Organiser,
-    TeamTables,
-    csv_text,
-    give_up,
-    open_tables,
-    refuse_out,
-)
+from isocenter.cli._entries import Benchmark, BoardName, Organiser, TeamTables, open_contest
+from isocenter.cli._tables import csv_text, give_up, refuse_out
 
 if TYPE_CHECKING:
     from isocenter.ranking import Multiverse
@@ -67,7 +59,7 @@ def multiverse(
         msg = "groups need both: --cases with a table of facts, and --by with one of its columns"
         raise typer.BadParameter(msg, param_hint="--by" if by is None else "--cases")
     facts = None if cases is None else read_facts(cases)
-    opened = open_tables(
+    opened = open_contest(
         *(challenge, tables),
         board=board,
         organiser=organiser,

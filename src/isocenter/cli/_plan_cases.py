@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from isocenter.cli._arguments import ChallengeName, Json, setting
+from isocenter.cli._arguments import ChallengeName, Json
+from isocenter.cli._entries import BoardName, Opened, open_contest
 from isocenter.cli._many import show_table
-from isocenter.cli._rank import _read, _refuse_nonsense, _refuse_to_overwrite
+from isocenter.cli._tables import give_up, refuse_to_overwrite
 from isocenter.cli._terminal import progress
 
 if TYPE_CHECKING:
     import numpy as np
-    import polars as pl
     from numpy.typing import NDArray
 
-    from isocenter.evaluation import Challenge
     from isocenter.ranking import CasePlan, Drawn, Simulated
 
 _PROBABILITIES = (0.8, 0.9, 0.95)
@@ -35,7 +34,7 @@ def plan_cases(
         ),
     ],
     *,
-    board: Annotated[str | None, typer.Option(help="Which board of the challenge.", show_default="the first")] = None,
+    board: BoardName = None,
     sizes: Annotated[str, typer.Option(help="Numbers of cases to plan for.")] = "50,100,200,500",
     trials: Annotated[int, typer.Option(min=2, max=100_000, help="Challenges to simulate for each number.")] = 500,
     seed: Annotated[int, typer.Option(min=0, help="Of the simulation.")] = 0,
@@ -55,13 +54,12 @@ def plan_cases(
     """
     from isocenter import __version__, atomic, ranking
 
-    which, numbers = setting(challenge).challenge, _numbers(sizes)
-    _refuse_to_overwrite(tables, {"--out": (out, ".json")})
-    by_team, _, remarks = _read(tables, challenge=which.name)
-    _refuse_nonsense(which, by_team, board=board, named={})
-    name = board or next(iter(which.boards))
+    numbers = _numbers(sizes)
+    refuse_to_overwrite(tables, {"--out": out})
+    opened = open_contest(challenge, tables, board=board)
+    which, name = opened.challenge, opened.board
     try:
-        pilot, values = _pilot(which, name, by_team)
+        pilot, values = _pilot(opened)
         with progress() as start:
             move = start("drawing cases")
             plan = ranking.plan_cases(
@@ -75,9 +73,7 @@ def plan_cases(
                 progress=lambda done, total: move(done, total, ""),
             )
     except ValueError as error:
-        for text in (*remarks, str(error)):
-            typer.echo(text, err=True)
-        raise typer.Exit(1) from None
+        give_up(str(error), opened.remarks)
     best = [pilot.submissions[at] for at in plan.best]
     record = {
         "challenge": which.name,
@@ -96,7 +92,7 @@ def plan_cases(
         _show(plan, title=f"{which.title}: cases for the board {name}", best=best)
         if out is not None:
             typer.echo(f"Written to {out}")
-    for remark in remarks:
+    for remark in opened.remarks:
         typer.echo(remark, err=True)
 
 
@@ -108,26 +104,22 @@ def _numbers(sizes: str) -> list[int]:
         raise typer.BadParameter(msg, param_hint="--sizes") from None
 
 
-def _pilot(
-    challenge: Challenge, board: str, by_team: dict[str, list[pl.DataFrame]]
-) -> tuple[Drawn, NDArray[np.float64]]:
+def _pilot(opened: Opened) -> tuple[Drawn, NDArray[np.float64]]:
     """The board's scores, and the values of every team, case by case, that they are the means of."""
     import polars as pl
 
-    from isocenter.doors import counting_scores
     from isocenter.ranking import CaseDraws, Drawable
 
-    rule = challenge.boards[board]
-    scores = counting_scores(challenge, by_team, board=board)
+    rule, board, scores = opened.rule, opened.board, opened.scores
     cases = scores.filter(pl.col("case") != "")["case"].n_unique()
-    found = rule.draw(scores, CaseDraws.all_cases(cases)) if isinstance(rule, Drawable) else None
-    if found is None or found.values is None:
+    drawn = rule.draw(scores, CaseDraws.all_cases(cases)) if isinstance(rule, Drawable) else None
+    if drawn is None or drawn.values is None:
         msg = f"a plan is made for boards that rank the mean of one value per case; {board!r} ranks by {rule}"
         raise ValueError(msg)
-    if lost := sorted(set(by_team) - set(found.submissions)):
+    if lost := sorted({entry.team for entry in opened.contest.entries} - set(drawn.submissions)):
         msg = f"{', '.join(lost)} has no score on the board {board!r}; plan with the tables of the others"
         raise ValueError(msg)
-    return found, found.values
+    return drawn, drawn.values
 
 
 def _plan(plan: CasePlan) -> dict[str, Any]:

@@ -78,8 +78,8 @@ def score(
     scores.write(result.scores, out, record=result.record)
     journal.unlink(missing_ok=True)
     failed = any(problem.severity == "unusable" for problem in result.problems)
-    boards = _on_its_own(which.challenge, result.scores)
-    means = {name: None if isinstance(board, str) else board["this"].score for name, board in boards.items()}
+    boards = _score_boards(which.challenge, result.scores, name)
+    means = {one: None if isinstance(board, str) else board[name].score for one, board in boards.items()}
     if as_json:
         summary = {"ok": not failed, "out": str(out), "score": means, **result.record}
         summary["problems"] = problem_dicts(result.problems)
@@ -109,14 +109,15 @@ def _show_refusal(challenge: Challenge, name: str, problems: Sequence[Problem], 
     return typer.Exit(1)
 
 
-def _on_its_own(challenge: Challenge, table: pl.DataFrame) -> dict[str, Board | str]:
+def _score_boards(challenge: Challenge, table: pl.DataFrame, name: str) -> dict[str, Board | str]:
     """Each board with this submission alone, or why the rule has no number for it."""
-    from isocenter.doors import rank
+    from isocenter.contest import Contest, Entry
 
+    contest = Contest(challenge, [Entry(team=name, table=table)])
     boards: dict[str, Board | str] = {}
     for board in challenge.boards:
         try:
-            boards[board] = rank(challenge, {"this": table}, board=board)
+            boards[board] = contest.decide(board, resamples=0).board
         except ValueError as error:  # a metric that is undefined for some case has no mean
-            boards[board] = str(error).replace(" for 'this'", "").replace(" of 'this'", "")
+            boards[board] = str(error)
     return boards

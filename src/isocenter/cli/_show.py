@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from isocenter.cli._arguments import ChallengeName, Grid, Reference, Submission, setting
-from isocenter.cli._terminal import progress
+from isocenter.cli._terminal import EVALUATOR_FAILED, progress
 
 
 def show(
@@ -31,8 +31,8 @@ def show(
              --submission team.zip --case pt_201 --out pt_201.html
     """
     from isocenter import atomic, report
-    from isocenter.evaluation import depict, open_cohort
-    from isocenter.problems import printable
+    from isocenter.evaluation import blame_evaluator, depict, open_cohort
+    from isocenter.problems import EvaluationFailed, printable
 
     which = setting(challenge, grid)
     if out.is_dir() or out.suffix != ".html":
@@ -51,6 +51,12 @@ def show(
             except ValueError as error:
                 typer.echo(str(error), err=True)
                 raise typer.Exit(1) from None
+            except (OSError, EvaluationFailed):
+                raise
+            except Exception as error:  # of the challenge's own code
+                message = blame_evaluator("depict", error, case=name).message
+                typer.echo(f"{name} cannot be shown: {message}", err=True)
+                raise typer.Exit(EVALUATOR_FAILED) from None
             figures += report.case_figures(picture, case=name, team=team, name=f"case{number}")
             move(number, len(cases), name)
     atomic.write_text(report.pictures_page(which.challenge.title, figures, subtitle=team), out)

@@ -292,7 +292,7 @@ def _found_in_it(there: _submit_site.Site, challenge: str, found: Any) -> list[d
     if not found["problems"]:
         return []
     listed = there.get(f"/challenges/{quote(challenge)}/submissions/{found['id']}/problems")
-    return sorted(listed, key=lambda one: _WORST.index(one["severity"]))
+    return sorted(listed, key=lambda one: _WORST.index(one["severity"]) if one["severity"] in _WORST else len(_WORST))
 
 
 def _list(problems: Sequence[dict[str, str]], url: str) -> None:

@@ -6,7 +6,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 import typer
@@ -48,6 +48,20 @@ def progress() -> Iterator[Callable[[str], Move]]:
             return move
 
         yield start
+
+
+@contextmanager
+def bootstrap_progress() -> Iterator[Callable[[int, int], None]]:
+    """A bar that appears with the first bootstrap resample: not for what ends before there is one."""
+    with ExitStack() as opened:
+        bars: list[Move] = []
+
+        def move(done: int, total: int) -> None:
+            if not bars:
+                bars.append(opened.enter_context(progress())("bootstrap of the cases"))
+            bars[0](done, total, "")
+
+        yield move
 
 
 def show_problems(problems: Sequence[Problem], *, err: bool = False) -> None:

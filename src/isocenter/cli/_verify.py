@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
-from isocenter.cli._rank import _with_run_times
-from isocenter.cli._receipt import file_digest
-from isocenter.cli._terminal import progress
+from isocenter.cli._terminal import bootstrap_progress
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from datetime import datetime
 
     import polars as pl
 
     from isocenter.evaluation import Challenge
-    from isocenter.ranking import Board, Receipt, Rule
+    from isocenter.ranking import Board, Receipt
 
 _LARGEST = 100_000_000  # bytes; whoever names an image by mistake gets an answer, not a full memory
 
@@ -50,17 +46,17 @@ def verify(
     from isocenter.ranking import board_difference, software_versions
 
     recorded = _read(receipt)
-    challenge, rule = _in_force(recorded)
+    challenge = _find_challenge(recorded)
     _refuse_other_times(recorded, run_times)
     tables = _find(recorded, scores)
     now = software_versions()
     same = dict(recorded.versions) == now
     for remark in (*_other_versions(recorded, now), *_other_rule(recorded, challenge)):
         typer.echo(remark)
-    found = _replay(recorded, dataclasses.replace(challenge, boards={recorded.board_name: rule}), tables, run_times)
+    board = _replay(recorded, challenge, tables, run_times)
     words = recorded.versions["isocenter"] == now["isocenter"]
     name = f"{recorded.challenge}, board {recorded.board_name}"
-    if difference := board_difference(recorded.board, found.to_dict(), exact=same, words=words):
+    if difference := board_difference(recorded.board, board.to_dict(), exact=same, words=words):
         typer.echo(f"{name}: not reproduced. {difference}")
         raise typer.Exit(1)
     how = "to the last bit" if same else "within 1e-12 of its size"
@@ -81,19 +77,19 @@ def _read(path: Path) -> Receipt:
         _give_up(f"{path}: {error}")
 
 
-def _in_force(receipt: Receipt) -> tuple[Challenge, Rule]:
-    """The challenge as it was run, and the recorded rule."""
+def _find_challenge(receipt: Receipt) -> Challenge:
+    """The challenge as it is installed, if the recorded rule can be one of it."""
     from isocenter.evaluation import UnknownChallengeError, load_challenge
     from isocenter.ranking import DescriptionError, rule_of
 
     try:
         challenge = load_challenge(receipt.challenge)
-        rule = rule_of(receipt.rule, measured=challenge.metrics)
+        rule_of(receipt.rule, measured=challenge.metrics)
     except UnknownChallengeError as error:
         _give_up(f"The receipt is of {receipt.challenge}: {error}")
     except DescriptionError as error:
         _give_up(f"The rule of the receipt is none of {receipt.challenge} as it is installed:\n{error}")
-    return dataclasses.replace(challenge, participation=receipt.participation), rule
+    return challenge
 
 
 def _other_versions(receipt: Receipt, now: Mapping[str, str]) -> list[str]:
@@ -130,14 +126,16 @@ def _other_rule(receipt: Receipt, challenge: Challenge) -> list[str]:
 
 def _refuse_other_times(receipt: Receipt, path: Path | None) -> None:
     """Run times are given if and only if they are recorded, and are the same."""
+    from isocenter.ranking import FileRecord
+
     wanted = receipt.run_times
     if wanted is None and path is not None:
         msg = "the receipt names no run times"
         raise typer.BadParameter(msg, param_hint="--run-times")
     if wanted is not None and path is None:
         _give_up(f"The board was made with run times: add --run-times with the file {wanted.file}")
-    if wanted is not None and path is not None and (found := file_digest(path)) != wanted.sha256:
-        _give_up(f"{path} is not the recorded {wanted.file}: its sha256 is {found}, recorded is {wanted.sha256}")
+    if wanted is not None and path is not None and (digest := FileRecord.of(path).sha256) != wanted.sha256:
+        _give_up(f"{path} is not the recorded {wanted.file}: its sha256 is {digest}, recorded is {wanted.sha256}")
 
 
 def _find(receipt: Receipt, folder: Path) -> dict[str, pl.DataFrame]:
@@ -183,41 +181,14 @@ def _replay(
     receipt: Receipt, challenge: Challenge, tables: Mapping[str, pl.DataFrame], run_times: Path | None
 ) -> Board:
     """The board, made again from what is recorded."""
-    from isocenter import doors
+    from isocenter.contest import replay
 
-    by_team: dict[str, list[pl.DataFrame]] = {}
-    moments: dict[str, list[datetime]] = {}
-    void: dict[str, list[int]] = {}
-    for table in receipt.tables:
-        by_team.setdefault(table.team, []).append(tables[table.sha256])
-        if table.moment is not None:
-            moments.setdefault(table.team, []).append(table.moment)
-        if table.void:
-            void.setdefault(table.team, []).append(table.position - 1)
-    chosen = {table.team: table.position - 1 for table in receipt.tables if table.chosen}
-    if run_times is not None:
-        by_team, _ = _with_run_times(challenge, by_team, run_times)
-    counting: dict[str, Any] = {"board": receipt.board_name, "chosen": chosen, "moments": moments, "void": void}
-    roles: dict[str, Any] = {"organisers": receipt.organisers, "benchmarks": receipt.benchmarks}
     try:
-        board = doors.rank(challenge, by_team, **counting, **roles)
-        if receipt.replicates:
-            counted = doors.counting_scores(challenge, by_team, **counting)
-            with progress() as start:
-                move = start("drawing cases")
-                board, _ = doors.with_uncertainty(
-                    challenge,
-                    board,
-                    counted,
-                    replicates=receipt.replicates,
-                    level=receipt.level,
-                    seed=receipt.seed,
-                    progress=lambda done, total: move(done, total, ""),
-                    **roles,
-                )
+        with bootstrap_progress() as progress:
+            decision = replay(receipt, challenge, tables, run_times=run_times, progress=progress)
     except ValueError as error:
         _give_up(f"The board cannot be made again: {error}")
-    return board
+    return decision.board
 
 
 def _give_up(message: str) -> NoReturn:

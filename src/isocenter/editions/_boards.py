@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from isocenter.editions._model import Edition, Policies
-from isocenter.editions._own_board import OwnBoard
+from isocenter.editions._own_board import POLICIES, OwnBoard
 from isocenter.editions._problems import EditionProblem
 from isocenter.schema import Penalised, show, where
 from isocenter.schema.tables import Table
@@ -15,8 +15,6 @@ from isocenter.schema.tables import Table
 if TYPE_CHECKING:
     from isocenter.evaluation import Challenge
     from isocenter.ranking import Missing, Rule
-
-_POLICIES = ("missing", "ties")
 
 
 def boards_of(edition: Edition, challenge: Challenge) -> tuple[dict[str, Rule], list[EditionProblem]]:
@@ -43,7 +41,7 @@ def policies_of(challenge: Challenge) -> dict[str, Any]:
     from isocenter.ranking import Missing, describe_missing
 
     policies: dict[str, Any] = {}
-    for policy in _POLICIES:
+    for policy in POLICIES:
         values = [getattr(rule, policy) for rule in challenge.boards.values() if _has(rule, policy)]
         if values and all(value == values[0] for value in values):
             policies[policy] = values[0]
@@ -78,7 +76,7 @@ def _own(edition: Edition, challenge: Challenge) -> tuple[dict[str, Rule], list[
 def _described(entry: OwnBoard, policies: Policies) -> dict[str, Any]:
     """What a board is ranked by, in the words of `isocenter.ranking.describe`."""
     found = {name: _plain(value) for name, value in entry if name not in ("name", "main") and value is not None}
-    for policy in _POLICIES:
+    for policy in POLICIES:
         if policy not in found and getattr(policies, policy) is not None:
             found[policy] = _plain(getattr(policies, policy))
     return found
@@ -86,7 +84,7 @@ def _described(entry: OwnBoard, policies: Policies) -> dict[str, Any]:
 
 def _explain(message: str, key: str | int, entry: OwnBoard, *, absent: bool = False) -> str:
     """A sentence about a policy that the board does not set itself says where it may be set."""
-    if key not in _POLICIES or getattr(entry, str(key)) is not None:
+    if key not in POLICIES or getattr(entry, str(key)) is not None:
         return message
     if absent:
         return f"{message}, here or under the heading [policies]"
@@ -122,7 +120,7 @@ def _unfit(edition: Edition, challenge: Challenge, kept: Mapping[str, Rule]) -> 
     from isocenter.ranking import missing_of
 
     problems = []
-    for policy in _POLICIES:
+    for policy in POLICIES:
         value = getattr(edition.policies, policy)
         rules = {name: rule for name, rule in kept.items() if _has(rule, policy)}
         if value is not None and not rules and not edition.boards:

@@ -10,6 +10,9 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, create_model
 from isocenter.schema import Allowed
 from isocenter.schema.tables import Table
 
+POLICIES = ("missing", "ties")
+"""Settings of a board that the policies of the edition make, where the board does not."""
+
 BoardName = Annotated[str, Field(pattern=r"\S"), Allowed("a text in quotes that is not empty", example='"median-dice"')]
 Flag = Annotated[bool, Allowed("true or false", example="true")]
 
@@ -44,7 +47,7 @@ def board_rule() -> type[OwnBoard]:
 def _board_rule(kinds: tuple[str, ...]) -> type[OwnBoard]:  # noqa: ARG001 (the key of the cache)
     from isocenter.ranking.rules.schema import form_fields
 
-    fields: dict[str, Any] = form_fields()
+    fields: dict[str, Any] = form_fields(dict.fromkeys(POLICIES, "it is that of the heading [policies]"))
     return create_model("BoardRule", __base__=OwnBoard, __module__=__name__, __doc__=OwnBoard.__doc__, **fields)
 
 

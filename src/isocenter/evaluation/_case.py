@@ -13,7 +13,7 @@ from isocenter.evaluation._cache import prepared, reference_digest
 from isocenter.evaluation._challenge import Case, Challenge, Score
 from isocenter.evaluation._cohort import CohortCase, CohortError
 from isocenter.evaluation._depict import Picture
-from isocenter.evaluation._stages import blame_evaluator, describe_error, report_stage
+from isocenter.evaluation._stages import blame_evaluator, blame_output, report_stage
 from isocenter.metrics import catalogue
 from isocenter.problems import (
     Origin,
@@ -22,6 +22,7 @@ from isocenter.problems import (
     Remark,
     Severity,
     code_of_error,
+    describe_error,
     make_words,
     origin_of_error,
 )
@@ -123,9 +124,10 @@ def _done(task: CaseTask, *, measuring: bool) -> CaseResult:
     except _Stopped as stop:
         return CaseResult.stopped_by(stop.problem)
     except OutputError as error:
-        problem = Problem("unusable", str(error), case=task.case.name, code=error.code)
-        return CaseResult.stopped_by(problem)
-    except (Exception, SystemExit) as error:
+        return CaseResult.stopped_by(blame_output(stage, error, case=task.case.name))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # also `sys.exit`, and whatever else a hook makes up
         return CaseResult.stopped_by(blame_evaluator(stage, error, case=task.case.name))
     return CaseResult(result.case, "measured", (*result.scores, *scores), problems, key)
 
@@ -142,7 +144,10 @@ def _key(task: CaseTask) -> dict[str, Any]:
 def _inspected(task: CaseTask, reference: Any, output: Mapping[str, Any]) -> Iterator[Problem]:
     """What `inspect` has to say of the output."""
     if task.challenge.inspect is not None:
-        for remark in (Remark(*found) for found in task.challenge.inspect(reference, output)):
+        for remark in (Remark(*parts) for parts in task.challenge.inspect(reference, output)):
+            if remark.severity not in ("warning", "note"):
+                msg = f"inspect yielded the severity {remark.severity!r}; a remark is a 'warning' or a 'note'"
+                raise ValueError(msg)
             yield Problem(remark.severity, remark.text, case=task.case.name, code=remark.code)
 
 
@@ -243,6 +248,9 @@ def _checked(score: Score, challenge: Challenge) -> Score:
     if score.metric not in declared:
         msg = f"measure yielded {score.metric!r}, which the challenge does not declare ({', '.join(declared)})"
         raise ValueError(msg)
+    if not isinstance(score.part, str):
+        msg = f"measure yielded {score.metric!r} for part {score.part!r}; a part is a text, '' for the whole case"
+        raise TypeError(msg)
     if score.value is None or math.isnan(score.value):
         return Score(score.metric, None, score.part)
     metric = catalogue.get(score.metric)

@@ -11,7 +11,7 @@ import numpy as np
 
 from isocenter.evaluation._challenge import Challenge
 
-_ROOMS = ("volumes", "metrics", "submissions", "evaluation", "challenges")
+_ROOMS = ("problems", "volumes", "metrics", "submissions", "evaluation", "challenges")
 
 
 def fingerprint(challenge: Challenge) -> str:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from isocenter.evaluation._challenge import Challenge
-from isocenter.evaluation._stages import blame_evaluator
+from isocenter.evaluation._stages import blame_evaluator, blame_output
 from isocenter.problems import EvaluationFailed, OutputError, Problem, code_of_error, origin_of_error, report
 from isocenter.submissions import FileSpec, Listing, is_folder, is_junk, list_files, match
 from isocenter.volumes import File, Grid, VolumeError, read_bytes, read_header, suffix_of
@@ -101,13 +101,19 @@ def open_cohort(challenge: Challenge, path: str | os.PathLike[str]) -> Cohort:
 def arrange_files(challenge: Challenge, arrange: Callable[..., Listing], listing: Listing, *more: object) -> Listing:
     """What `arrange` or `arrange_reference` makes of files; whatever else they raise is the evaluator's fault."""
     try:
-        return arrange(listing, *more)
-    except CohortError:
+        arranged = arrange(listing, *more)
+        if not isinstance(arranged, Listing):
+            msg = f"it returned {type(arranged).__name__}, not a Listing"
+            raise TypeError(msg)
+        return arranged
+    except (CohortError, KeyboardInterrupt):
         raise
     except OutputError as error:
-        problem = Problem("refused", str(error), file=listing.name, code=error.code)
+        problem = blame_output("arrange", error, severity="refused", file=listing.name)
+        if problem.origin != "output":
+            raise EvaluationFailed(challenge.name, [problem]) from error
         return replace(listing, entries=(), problems=(*listing.problems, problem))
-    except Exception as error:
+    except BaseException as error:  # also `sys.exit`, which would end the worker of a site
         raise EvaluationFailed(challenge.name, [blame_evaluator("arrange", error)]) from error
 
 

@@ -19,6 +19,7 @@ from isocenter.evaluation._case import CaseResult, CaseTask, check_case, measure
 from isocenter.evaluation._challenge import Challenge
 from isocenter.evaluation._code import fingerprint
 from isocenter.evaluation._cohort import Cohort, CohortError, arrange_files, open_cohort
+from isocenter.evaluation._evaluation import Evaluation
 from isocenter.evaluation._journal import CaseStore, Journal
 from isocenter.evaluation._workers import run_all
 from isocenter.problems import EvaluationFailed, Problem, SubmissionRefused, report
@@ -31,15 +32,6 @@ Progress = Callable[[int, int, str], None]
 # What a volume of the reference's size can need at most: 16 bytes a voxel, and room for headers.
 _BYTES_PER_VOXEL = 16
 _BYTES_PER_FILE = 1 << 24
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """The scores of a submission, what was found on the way, and a record of how they were made."""
-
-    scores: pl.DataFrame
-    problems: tuple[Problem, ...]
-    record: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,22 +8,24 @@
       report_stage("prepare")
       …
 
-An output can be at fault while it is read; after that it is the evaluator.
+An output can be at fault while it is read; after that it is the evaluator. A challenge whose `inspect` or `measure`
+still reads files of the output, as they are too large to be held, says so with `report_reading`.
 """
 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Literal
 
-from isocenter.problems import Origin, Problem, make_words, origin_of_error
+from isocenter.problems import Origin, OutputError, Problem, Severity, describe_error, make_words, origin_of_error
 
 Stage = Literal["read", "prepare", "inspect", "measure"]
 """What is being done for a case: its output is read; then the code of the challenge runs."""
 
 _watcher: Callable[[Stage], object] | None = None
+_stage: Stage = "read"
 
 
 def watch_stages(watcher: Callable[[Stage], object] | None) -> None:
@@ -34,9 +36,22 @@ def watch_stages(watcher: Callable[[Stage], object] | None) -> None:
 
 def report_stage(stage: Stage) -> Stage:
     """Say that a stage begins; of no effect where nobody watches."""
+    global _stage  # noqa: PLW0603
+    _stage = stage
     if _watcher is not None:
         _watcher(stage)
     return stage
+
+
+@contextmanager
+def report_reading() -> Iterator[None]:
+    """Report the stage "read" while more of the output is read in a later stage, and then that stage again."""
+    interrupted = _stage
+    report_stage("read")
+    try:
+        yield
+    finally:
+        report_stage(interrupted)
 
 
 def origin_of_stage(stage: Stage) -> Origin:
@@ -65,8 +80,11 @@ def blame_evaluator(stage: str, error: BaseException, *, case: str = "", file: s
     )
 
 
-def describe_error(error: BaseException) -> str:
-    """An unforeseen error with its place, for the author of the code."""
-    frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
-    return f"{type(error).__name__}: {error}{place}"
+def blame_output(
+    stage: str, error: OutputError, *, severity: Severity = "unusable", case: str = "", file: str = ""
+) -> Problem:
+    """The problem that the code of a challenge found in an output; an error that cannot say it is the evaluator's."""
+    try:
+        return Problem(severity, str(error), case=case, file=file, code=error.code)
+    except Exception as defect:  # a subclass may have any `code` and any `__str__`
+        return blame_evaluator(stage, defect, case=case, file=file)

@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor, as_completed
 from multiprocessing.connection import Connection
 
 from isocenter.evaluation._case import CaseResult, CaseTask
@@ -33,8 +33,9 @@ def available_cores() -> int:
 def run_all(work: Work, tasks: Sequence[CaseTask], executor: Executor | None) -> Iterator[CaseResult]:
     """Do the work for all tasks, in whatever order they finish; here if there is no executor.
 
-    A task whose worker died (killed for its memory, say) is tried once more, alone in a new process: a dead worker
-    costs a retry, and a case that kills its worker costs only itself.
+    A task whose pool broke, as a worker died (killed for its memory, say), is tried once more, alone in a new process.
+    So a dead worker costs a retry, and a case that kills its worker costs only itself. That process has no limits, so
+    no other error leads there: a task or a result that cannot be sent is the evaluator's fault.
     """
     if executor is None:
         yield from map(work, tasks)
@@ -45,13 +46,17 @@ def run_all(work: Work, tasks: Sequence[CaseTask], executor: Executor | None) ->
         for task in tasks:
             try:
                 futures[executor.submit(work, task)] = task
-            except RuntimeError:  # the pool broke while it was being filled
+            except BrokenExecutor:  # the pool broke while it was being filled
                 lost.append(task)
         for future in as_completed(futures):
             try:
-                yield future.result()
-            except Exception:
+                result = future.result()
+            except BrokenExecutor:
                 lost.append(futures[future])
+                continue
+            except Exception as error:
+                result = CaseResult.stopped_by(blame_evaluator("measure", error, case=futures[future].case.name))
+            yield result
     except BaseException:
         for future in futures:
             future.cancel()

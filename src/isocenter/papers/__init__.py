@@ -10,11 +10,10 @@ from isocenter.papers._entries import Entry
 from isocenter.papers._folder import Folder, open_folder
 from isocenter.papers._report import Chapter, chapter_of, make_report, write_report
 from isocenter.papers._rows import FolderError, read_rows
-from isocenter.papers._study import Decided, Settings, Study
+from isocenter.papers._study import Settings, Study
 
 __all__ = [
     "Chapter",
-    "Decided",
     "Entry",
     "Folder",
     "FolderError",

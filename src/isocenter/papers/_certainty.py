@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 import polars as pl
 
-from isocenter.doors import roles_of
-from isocenter.papers._study import Decided, Study
+from isocenter.contest import Decision
+from isocenter.papers._study import Study
 from isocenter.papers._words import anchor, counted, finite, p_value
-from isocenter.ranking import Multiverse, Role, alternatives, multiverse, paired_values
+from isocenter.ranking import Multiverse, alternatives, multiverse, paired_values
 from isocenter.report import (
     Block,
     BoxGroup,
@@ -90,7 +90,7 @@ def draws(study: Study) -> Section:
     return Section("certainty", "How sure the ranks are", tuple(blocks))
 
 
-def _drawn(name: str, decided: Decided) -> Iterator[Block]:
+def _drawn(name: str, decided: Decision) -> Iterator[Block]:
     found = decided.uncertainty
     if found is None:
         yield Paragraph(f"Board {name}: how sure its ranks are is not known; no cases were drawn.", note=True)
@@ -141,16 +141,10 @@ def _drawn(name: str, decided: Decided) -> Iterator[Block]:
         )
 
 
-def _roles(study: Study, decided: Decided) -> dict[str, Role]:
-    entries = study.folder.of_phase()
-    of = {role: [entry.team for entry in entries if entry.role == role] for role in ("organiser", "benchmark")}
-    return roles_of(study.challenge.participation, decided.scores, of["organiser"], of["benchmark"])
-
-
-def _tested(decided: Decided, study: Study) -> Iterator[Block]:
+def _tested(decided: Decision, study: Study) -> Iterator[Block]:
     """A map of all ordered pairs: one-sided Wilcoxon tests, adjusted by Holm."""
     try:
-        paired = paired_values(decided.scores, decided.rule, over="cases", roles=_roles(study, decided))
+        paired = paired_values(decided.scores, decided.rule, over="cases", roles=decided.roles)
         found = paired.compare(family="all-ordered", test="wilcoxon", adjust="holm", seed=study.settings.seed)
     except ValueError as error:
         yield Paragraph(f"Teams are not tested pair by pair: {error}.", note=True)
@@ -187,7 +181,7 @@ def _tested(decided: Decided, study: Study) -> Iterator[Block]:
 
 def universes(study: Study) -> Section:
     """What the ranking would have been under other rules that could as well have been declared."""
-    decided, roles = study.main, _roles(study, study.main)
+    decided, roles = study.main, study.main.roles
     if study.challenge.participation.discreet or len(decided.ranked) < 2:
         text = "With fewer than two ranked teams there is nothing that another rule could change."
         return Section("multiverse", "Under other rules", (Paragraph(text, note=True),))
@@ -207,7 +201,7 @@ def universes(study: Study) -> Section:
 _CENTRES = ("centre", "center", "hospital", "site")
 
 
-def _in_universes(found: Multiverse, decided: Decided) -> Iterator[Block]:
+def _in_universes(found: Multiverse, decided: Decision) -> Iterator[Block]:
     total = len(found.outcomes)
     winners = " and ".join(found.winners)
     yield Paragraph(

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
 
+from isocenter import contest
 from isocenter.editions import Edition, Phase
 from isocenter.papers._rows import read_rows
 
@@ -16,21 +16,16 @@ _COLUMNS = {"team", "table", "phase", "time", "role", "outputs", "void", "chosen
 _ROLES = ("team", "organiser", "benchmark")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """A submission: whose it is, where its scores lie, and what is known of it.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Entry(contest.Entry):
+    """A submission of an edition: with its phase, its outputs where they are at hand, and what it builds on.
 
     `builds_on` names teams whose solutions of an earlier phase it was made from.
     """
 
-    team: str
     table: Path
     phase: str
-    time: datetime | None = None
-    role: Literal["team", "organiser", "benchmark"] = "team"
     outputs: Path | None = None
-    void: bool = False
-    chosen: bool = False
     builds_on: tuple[str, ...] = ()
 
 
@@ -61,7 +56,10 @@ def entries_found(home: Path, phase: str) -> list[Entry]:
     for path in sorted((home / "scores").glob("*")):
         tables = sorted(path.glob("*.parquet")) if path.is_dir() else [path] if path.suffix == ".parquet" else []
         team = path.name if path.is_dir() else path.stem
-        entries += [Entry(team, table, phase, outputs=_outputs(home, team)) for table in tables]
+        entries += [
+            Entry(team=team, table=table, file=table.name, phase=phase, outputs=_outputs(home, team))
+            for table in tables
+        ]
     return entries
 
 
@@ -80,10 +78,11 @@ def _entry(
     if void and chosen:
         problems.append(f"{where}: a submission that does not count cannot be the chosen one")
     return Entry(
-        team=row["team"],
+        team=row["team"] or "…",  # a list without it is refused
         table=home / row["table"],
+        file=Path(row["table"]).name,
         phase=phase,
-        time=_time(row.get("time", ""), None if void else phases.get(phase), where, problems),
+        moment=_time(row.get("time", ""), None if void else phases.get(phase), where, problems),
         role="organiser" if role == "organiser" else "benchmark" if role == "benchmark" else "team",
         outputs=home / row["outputs"] if row.get("outputs") else _outputs(home, row["team"]),
         void=void,

@@ -22,8 +22,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import polars as pl
-
 from isocenter import scores
 from isocenter.editions import Edition, in_force, phase_of
 from isocenter.evaluation import Challenge, load_challenge
@@ -126,8 +124,3 @@ def _mixed(entries: Sequence[Entry], challenge: Challenge) -> list[str]:
             for path, record in records.items()
         ]
     return problems
-
-
-def read_table(entry: Entry) -> pl.DataFrame:
-    """The score table of a submission."""
-    return scores.read(entry.table)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from isocenter.contest import Decision
 from isocenter.editions import Phase, phase_of
 from isocenter.metrics import catalogue
 from isocenter.papers._listed import competitor, shown
-from isocenter.papers._study import Decided, Study
+from isocenter.papers._study import Study
 from isocenter.papers._words import anchor, counted, interval, moment, p_value
 from isocenter.ranking import BoardRow, pseudo_code
 from isocenter.report import Block, Cell, Code, Facts, Paragraph, Section, Table, metric_label, table
@@ -105,7 +106,7 @@ def participation(study: Study) -> Section:
     return Section("participation", "Who took part", tuple(blocks))
 
 
-def _lacking(decided: Decided) -> Table | Paragraph:
+def _lacking(decided: Decision) -> Table | Paragraph:
     rows = [row for row in decided.board.rows if row.missing or row.failed]
     if not rows:
         return Paragraph("No listed team lacks a case, and every output could be measured.")
@@ -158,7 +159,7 @@ _HOW_TO_READ = (
 )
 
 
-def _winner(decided: Decided, *, level: float, noun: str) -> str:
+def _winner(decided: Decision, *, level: float, noun: str) -> str:
     """Who is first, by how much, and whether that is sure, in a sentence or two."""
     ranked = [row for row in decided.board.rows if row.rank is not None]
     if not ranked:
@@ -184,7 +185,7 @@ def _some(names: list[str]) -> str:
     return ", ".join(names) if len(names) <= 5 else f"{', '.join(names[:4])} and {len(names) - 4} more"
 
 
-def _board(name: str, decided: Decided, *, level: float) -> Table:
+def _board(name: str, decided: Decision, *, level: float) -> Table:
     metric, board = decided.metric, decided.board
     uncertain = any(row.p_first is not None for row in board.rows)
     parts = list(dict.fromkeys(part.metric for row in board.rows for part in row.components))
@@ -200,7 +201,7 @@ def _board(name: str, decided: Decided, *, level: float) -> Table:
     return table(anchor(f"board-{name}"), text, columns, rows, notes=notes)
 
 
-def _cells(row: BoardRow, decided: Decided, columns: list[str], parts: list[str]) -> Iterator[str | Cell]:
+def _cells(row: BoardRow, decided: Decision, columns: list[str], parts: list[str]) -> Iterator[str | Cell]:
     metric = decided.metric
     yield Cell(row.place, row.rank, strong=row.rank == 1)
     yield Cell(row.submission if row.role == "team" else f"{row.submission} ({row.role})", strong=row.rank == 1)

@@ -9,8 +9,9 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
+from isocenter.contest import Decision
 from isocenter.metrics import Metric
-from isocenter.papers._study import Decided, Study
+from isocenter.papers._study import Study
 from isocenter.papers._words import anchor, counted, finite
 from isocenter.report import (
     Block,
@@ -122,7 +123,7 @@ def _short(number: float) -> str:
     return str(int(number)) if math.isfinite(number) and number == int(number) else repr(round(number, 6))
 
 
-def _subgroup(name: str, title: str, groups: Mapping[str, list[str]], decided: Decided) -> Iterator[Block]:
+def _subgroup(name: str, title: str, groups: Mapping[str, list[str]], decided: Decision) -> Iterator[Block]:
     metric = decided.metric
     means = {spread.case: spread.mean for spread in case_spreads(decided.board, decided.scores)}
     total = sum(case in means for cases in groups.values() for case in cases)
@@ -154,7 +155,7 @@ def _share(cases: Sequence[str], means: Mapping[str, float], total: int) -> str:
     return f"{100 * sum(case in means for case in cases) / total:.0f} % of cases"
 
 
-def _table(name: str, title: str, groups: Mapping[str, list[str]], decided: Decided) -> Block:
+def _table(name: str, title: str, groups: Mapping[str, list[str]], decided: Decision) -> Block:
     values, metric = case_values(decided.board, decided.scores), decided.metric
     weights = dict(decided.scores.filter(pl.col("case") != "").select("case", "weight").iter_rows())
     weighted = len(set(weights.values())) > 1

@@ -22,7 +22,7 @@ Blame = Literal["team", "organisers", "machines"]
 """Whose turn it is."""
 
 Cost = Literal["nothing", "case", "attempt"]
-"""What a problem costs the team; see `COSTS`. A problem that did not arise in the output costs nothing."""
+"""The cost of a problem for the team; see `COSTS`. A problem that did not arise in the output costs nothing."""
 
 ORIGINS: tuple[Origin, ...] = ("output", "reference", "evaluator", "machine")
 BLAMES: Mapping[Origin, Blame] = MappingProxyType(
@@ -71,7 +71,7 @@ class Code:
         return BLAMES[self.origins[0]]
 
     def cost_from(self, origin: Origin) -> Cost:
-        """What it costs the team if it arose there."""
+        """The cost for the team if it arose there."""
         return self.cost if origin == "output" else "nothing"
 
 

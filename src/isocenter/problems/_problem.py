@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import traceback
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self
 
 from isocenter.problems._codes import BLAMES, ORIGINS, Blame, Cost, Origin, find_code, is_registered, make_words
@@ -21,7 +23,7 @@ _MACHINE = frozenset(
 )
 
 Severity = Literal["refused", "unusable", "missing", "warning", "note"]
-"""What follows from a problem.
+"""The consequence of a problem.
 
 =========  ===========================================================================================
 refused    nothing of the submission is used: it cannot be trusted or understood as a whole
@@ -88,30 +90,33 @@ class Problem:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
-        """The problem that `to_dict` wrote; one without a code that is known here gets the nearest."""
+        """The problem that `to_dict` wrote; one without a code or an origin that is known here gets the nearest."""
         severity: Severity = content["severity"]
         code = content.get("code") or content.get("reason") or ""
         if not is_registered(code):
             nearest = {"missing": "missing_output", "refused": "refused", "unusable": "unusable_output"}
             code = nearest.get(severity, "remark")
+        origin, origins = content.get("origin"), find_code(code).origins
+        if not origin and "output" in origins:  # written before problems had origins, when these were the team's
+            origin = "output"
         return cls(
             severity,
             content["message"],
             content.get("case", ""),
             content.get("file", ""),
             code=code,
-            origin=content.get("origin") or find_code(code).origins[0],
+            origin=origin if origin in ORIGINS else origins[0],
             detail=content.get("detail", ""),
         )
 
     @property
     def title(self) -> str:
-        """What happened, in a few words."""
+        """The event in a few words."""
         return find_code(self.code).title
 
     @property
     def advice(self) -> str:
-        """What the person whose turn it is does about it."""
+        """The next step for the person whose turn it is."""
         return find_code(self.code).advice
 
     @property
@@ -126,7 +131,7 @@ class Problem:
 
     @property
     def cost(self) -> Cost:
-        """What it costs the team."""
+        """The cost for the team."""
         if self.severity in ("warning", "note"):
             return "nothing"
         return find_code(self.code).cost_from(self.origin)
@@ -179,6 +184,17 @@ def origin_of_error(error: BaseException, *, reading: Origin) -> Origin:
     return "machine" if isinstance(error, OSError) and error.errno in _MACHINE else reading
 
 
+def describe_error(error: BaseException, *, message: bool = True) -> str:
+    """An unforeseen error with its place, for the author of the code; without its message where others read it."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    try:
+        text = f": {error}" if message else ""
+    except Exception:  # an error of a stranger may fail to say what it is
+        text = ": its message cannot be read"
+    return f"{type(error).__name__}{text}{place}"
+
+
 class Trouble(NamedTuple):
     """One of several things that are wrong with an output, which become one error."""
 
@@ -204,7 +220,8 @@ class Remark(NamedTuple):
 class OutputError(CodedError):
     """Raised by `measure` or `inspect` for an output that cannot be measured: the case fails, its team reads why.
 
-    Anything else that they raise is a fault of the evaluator, which costs no team anything.
+    Anything else that they raise is a fault of the evaluator, which costs no team anything. So is a code that is not
+    registered, or that cannot arise in an output: it is a `ValueError`.
 
     Examples
     --------
@@ -212,6 +229,13 @@ class OutputError(CodedError):
     Traceback (most recent call last):
     isocenter.problems._problem.OutputError: the plan has no beam that delivers dose
     """
+
+    def __init__(self, message: str = "", *, code: str = "", **facts: object) -> None:
+        code = code or self.default
+        if not is_registered(code) or "output" not in find_code(code).origins:
+            msg = f"an OutputError has a registered code that can arise in the output, not {code!r}"
+            raise ValueError(msg)
+        super().__init__(message, code=code, **({"detail": "the output cannot be measured"} | facts))
 
 
 class SubmissionRefused(ValueError):

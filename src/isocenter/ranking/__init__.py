@@ -23,7 +23,7 @@ from isocenter.ranking._outcomes import Multiverse, Outcome, Standing, Universe
 from isocenter.ranking._planner import CasePlan, CasesNeeded, PlanRow, Simulated, plan_cases
 from isocenter.ranking._progress import Improvement, LeadChange, Moment, Progress, lead_changes, normalised_progress
 from isocenter.ranking._public import as_shown, climb
-from isocenter.ranking._receipt import FileRecord, Receipt, TableRecord, record_tables, software_versions, table_digest
+from isocenter.ranking._receipt import FileRecord, Receipt, TableRecord, software_versions, table_digest
 from isocenter.ranking._receipt_reading import ReceiptError, read_receipt
 from isocenter.ranking._shakeup import RankComparison, ShakeUp, compare_rankings, shake_up
 from isocenter.ranking._significance import PairedValues, paired_values, significance
@@ -134,7 +134,6 @@ __all__ = [
     "rank_values",
     "ranking_rule",
     "read_receipt",
-    "record_tables",
     "rounded",
     "rule_kinds",
     "rule_of",

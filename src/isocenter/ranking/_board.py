@@ -138,16 +138,26 @@ class Board:
 
     def __str__(self) -> str:
         metric = catalogue.get(self.metric)
-        width = max([len(row.submission) for row in self.rows] + [10])
         heading = f"{self.metric} [{metric.unit}] {metric.arrow}" if metric.unit else f"{self.metric} {metric.arrow}"
-        lines = [f"{'rank':>4}  {'submission':<{width}}  {heading}  missing  failed"]
-        column = len(heading)
+        bounded = any(row.low is not None for row in self.rows)
+        known = any(row.p_first is not None for row in self.rows)
+        columns = ["rank", "submission", heading, *["interval"] * bounded]
+        columns += [*("rank set", "P(first)", "group")] * known + ["missing", "failed"]
+        lines = [columns]
         for row in self.rows:
-            score = metric.show(row.score)
-            lines.append(
-                f"{row.place:>4}  {row.submission:<{width}}  {score:>{column}}  {row.missing:>7}  {row.failed:>6}"
+            bounds = "–" if row.low is None else f"{metric.show(row.low)} – {metric.show(row.high)}"
+            chance = "–" if row.p_first is None else f"{row.p_first:.2f}"
+            cells = [row.place, row.submission, metric.show(row.score), *[bounds] * bounded]
+            cells += [row.rank_set, chance, row.group or "–"] * known + [str(row.missing), str(row.failed)]
+            lines.append(cells)
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join(
+            "  ".join(
+                cell.ljust(width) if at == 1 else cell.rjust(width)
+                for at, (cell, width) in enumerate(zip(line, widths, strict=True))
             )
-        return "\n".join(lines)
+            for line in lines
+        )
 
 
 def _published(row: BoardRow) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, runtime_checkable
 
@@ -62,6 +62,21 @@ class Drawn:
     components: Mapping[str, Floats] = field(default_factory=dict)
     metrics: tuple[tuple[float, Drawn | Floats], ...] = ()
     rough: str = ""
+
+    def leave_out(self, names: Collection[str]) -> Drawn:
+        """The same without submissions of these names that do not compete; no rank depends on them."""
+        kept = self.competing | np.array([name not in names for name in self.submissions], np.bool_)
+        if kept.all():
+            return self
+        return replace(
+            self,
+            submissions=tuple(name for name, stays in zip(self.submissions, kept, strict=True) if stays),
+            competing=self.competing[kept],
+            full=self.full[kept],
+            scores=self.scores[kept],
+            values=None if self.values is None else self.values[kept],
+            components={name: scores[kept] for name, scores in self.components.items()},
+        )
 
     def ranks(self) -> Floats:
         """Competing submissions × draws."""

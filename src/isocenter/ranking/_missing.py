@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from isocenter.metrics import catalogue
 from isocenter.metrics.catalogue import Metric
@@ -17,35 +17,25 @@ class Policy:
 
     __slots__ = ()
 
-    @property
-    def relative(self) -> bool:
-        """Whether what a missing case counts as depends on the other teams."""
-        return False
+    relative: ClassVar[bool] = False
+    """Whether what a missing case counts as depends on the other teams."""
 
-    @property
-    def leaves_out(self) -> bool:
-        """Whether a submission is ranked by its other cases."""
-        return False
+    leaves_out: ClassVar[bool] = False
+    """Whether a submission is ranked by its other cases."""
 
-    @property
-    def disqualifies(self) -> bool:
-        """Whether a submission with a missing case stands on no board."""
-        return False
+    disqualifies: ClassVar[bool] = False
+    """Whether a submission with a missing case stands on no board."""
 
-    @property
-    def ranks_last(self) -> bool:
-        """Whether a submission ranks last in a case that it lacks."""
-        return False
+    ranks_last: ClassVar[bool] = False
+    """Whether a submission ranks last in a case that it lacks."""
 
     @property
     def has_number(self) -> bool:
         """Whether a number stands in for a missing case."""
         return not (self.leaves_out or self.disqualifies or self.ranks_last)
 
-    @property
-    def names_value(self) -> bool:
-        """Whether the organisers name the number, which has no meaning by another metric."""
-        return False
+    names_value: ClassVar[bool] = False
+    """Whether the organisers name the number, which has no meaning by another metric."""
 
     def words(self, unit: str = "") -> str:  # noqa: ARG002 (for policies that know a value)
         """What a missing case does, in the middle of a sentence; `unit` is that of the metric."""
@@ -76,12 +66,9 @@ class Policy:
 class FixedValue(Policy):
     """The case stays in the mean with this value (HECKTOR 2020: a Dice of 0)."""
 
-    value: float
+    names_value = True
 
-    @property
-    def names_value(self) -> bool:
-        """They do."""
-        return True
+    value: float
 
     def stand_in(self, metric: Metric) -> float:
         """The value of a case that has none."""
@@ -133,12 +120,9 @@ class WorstObserved(Policy):
     Benchmarks and organisers are no teams; what they have stands in for nothing.
     """
 
-    where: Literal["case", "anywhere"] = "case"
+    relative = True
 
-    @property
-    def relative(self) -> bool:
-        """It is the worst of the teams."""
-        return True
+    where: Literal["case", "anywhere"] = "case"
 
     def counts_as(self, metric: Metric, *, here: float | None, anywhere: float | None) -> float | None:  # noqa: ARG002
         """The worst that any team has."""
@@ -159,12 +143,9 @@ class Penalty(Policy):
     For metrics of which lower is better, and from 0 on: a multiple of a share or a likelihood would mean nothing.
     """
 
-    factor: float
+    relative = True
 
-    @property
-    def relative(self) -> bool:
-        """It is a multiple of the worst of the teams."""
-        return True
+    factor: float
 
     def of(self, worst: float, metric: Metric) -> float:
         """The value of a case that has none, which is never better than the worst that was seen."""
@@ -200,10 +181,7 @@ class Penalty(Policy):
 class RankLast(Policy):
     """In the case the submission ranks behind all that have an output; for rules that rank case by case."""
 
-    @property
-    def ranks_last(self) -> bool:
-        """It does."""
-        return True
+    ranks_last = True
 
     def check(self, metric: Metric, *, case_by_case: bool = False) -> None:
         """The rule must have ranks in every case."""
@@ -223,10 +201,7 @@ class RankLast(Policy):
 class LeaveOut(Policy):
     """The mean is over the other cases, and the board says over how many. It rewards leaving out what is difficult."""
 
-    @property
-    def leaves_out(self) -> bool:
-        """It does."""
-        return True
+    leaves_out = True
 
     def __str__(self) -> str:
         return "is left out of the mean"
@@ -240,10 +215,7 @@ class LeaveOut(Policy):
 class Disqualify(Policy):
     """One such case and the submission is on no board (PI-CAI)."""
 
-    @property
-    def disqualifies(self) -> bool:
-        """It does."""
-        return True
+    disqualifies = True
 
     def __str__(self) -> str:
         return "disqualifies the submission"

@@ -13,10 +13,11 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -33,6 +34,11 @@ class FileRecord:
 
     file: str
     sha256: str
+
+    @classmethod
+    def of(cls, path: Path) -> Self:
+        """The record of a file."""
+        return cls(path.name, hashlib.sha256(path.read_bytes()).hexdigest())
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,32 +121,6 @@ def table_digest(table: pl.DataFrame) -> str:
     """
     rows = table.select("case", "part", "metric", "value", "weight").sort("case", "part", "metric").rows()
     return hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode()).hexdigest()
-
-
-def record_tables(
-    tables: Sequence[tuple[str, str, pl.DataFrame]],
-    *,
-    moments: Mapping[str, Sequence[datetime]],
-    chosen: Mapping[str, int],
-    void: Mapping[str, Collection[int]],
-) -> tuple[TableRecord, ...]:
-    """What a receipt says of tables, which are given with their team and file name; the rest as for `rank`."""
-    count: dict[str, int] = {}
-    records = []
-    for team, file, table in tables:
-        at = count[team] = count.get(team, -1) + 1
-        records.append(
-            TableRecord(
-                team=team,
-                position=at + 1,
-                moment=moments[team][at] if team in moments else None,
-                chosen=chosen.get(team) == at,
-                void=at in void.get(team, ()),
-                file=file,
-                sha256=table_digest(table),
-            )
-        )
-    return tuple(records)
 
 
 def seal(content: Mapping[str, Any]) -> str:

@@ -91,6 +91,11 @@ class RankUncertainty:
             seed=seed,
         )
 
+    def leave_out(self, names: Collection[str]) -> RankUncertainty:
+        """The same without submissions of these names that do not compete; intervals are by percentiles."""
+        drawn = self.drawn.leave_out(names)
+        return self if drawn is self.drawn else replace(self, drawn=drawn, jackknife=None)
+
     def joined(self, submission: str, values: ArrayLike) -> RankUncertainty:
         """The same with one more team, of which the values in all cases are given; for scores that are means of cases.
 

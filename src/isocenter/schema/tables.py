@@ -56,7 +56,7 @@ class Table(BaseModel):
 
 
 class Setting(NamedTuple):
-    """A field of a class as a setting of a file; `text` describes it, and `bare` is its type without the notes."""
+    """A field of a class as a setting of a file; `kind` is the type that pydantic checks, `text` describes it."""
 
     field: str
     key: str

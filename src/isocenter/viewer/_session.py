@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
@@ -205,7 +205,7 @@ def open_session(
         its scores: no reference, difference, structure, DVH or observation is in any volume, picture or text.
     """
     if not reference_visible:
-        result = replace(result, scores=without_observations(result.scores))
+        result = Evaluation(without_observations(result.scores), result.problems, result.record)
     cohort = open_cohort(challenge, reference)
     names = [case.name for case in cohort.cases]
     listing = list_files(submission)

@@ -77,7 +77,7 @@ def test_the_two_scores_and_how_many_criteria_were_pooled(
     dose, dvh = (isocenter.rank(CHALLENGE, {"team": table}, board=board) for board in ("dose", "dvh"))
     assert dose["team"].score == pytest.approx(expected["dose_score"], rel=1e-12)
     assert dvh["team"].score == pytest.approx(expected["dvh_score"], rel=1e-12)
-    assert dvh.notes == (f"{expected['n_criteria']} values in 3 cases",)
+    assert dvh.notes[0] == f"{expected['n_criteria']} values in 3 cases"
 
 
 def test_the_dvh_score_pools_criteria_and_does_not_average_patients_first(
@@ -163,7 +163,7 @@ def test_other_policies_for_a_missing_patient_have_names(
 
     left_out = board("leave-out", "dose")
     assert left_out["lacking"].score == pytest.approx(np.mean([p["dose_error"] for p in others]), rel=1e-12)
-    assert left_out.notes == ("lacking: mean over 2 of 3 cases",)
+    assert left_out.notes[0] == "lacking: mean over 2 of 3 cases"
     pooled = [error for patient in others for error in patient["abs_error"].values()]
     assert board("leave-out", "dvh")["lacking"].score == pytest.approx(np.mean(pooled), rel=1e-12)
     for name in ("dose", "dvh"):
@@ -363,7 +363,7 @@ def test_dvh_points_compete_in_the_dvh_stream_only(
     assert dvh["points"].rank == dvh["dose"].rank == 1
     dose = isocenter.rank(CHALLENGE, tables, board="dose")
     assert [row.submission for row in dose] == ["dose"]
-    assert dose.notes == ("points is not on this board: it has no dose_error in some cases",)
+    assert dose.notes[0] == "points is not on this board: it has no dose_error in some cases"
     assert not dose["points"].disqualified
 
 

@@ -151,7 +151,7 @@ def test_trained_instances_are_one_submission_with_the_mean_of_their_scores(
     board = isocenter.rank("picai2022", {"one": score(reference, submission), "five": table})
     assert board["five"].components[0].score == pytest.approx((4 * 3 / 4 + 1 / 4) / 5)
     assert board["five"].components[1].score == board["one"].components[1].score
-    assert board.notes == ("five: mean over 5 trained instances",)
+    assert board.notes[0] == "five: mean over 5 trained instances"
 
 
 def test_one_declaration_may_hold_for_all_instances(reference: Path, tmp_path: Path) -> None:

@@ -37,6 +37,8 @@ from isocenter.volumes import Box, Frame, Grid, Stack, Volume
 
 _PLAUSIBLE = (0.5, 1.5)
 _MOST_TOLD = 5
+# A stack may hold the doses of other cases, too. There are 47 test cases; what is far beyond them all is no answer.
+_MOST_FRAMES, _FRAMES_PER_BEAM = 1000, 50
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -208,6 +210,9 @@ def _check_headers(
                 continue
             if name not in beams.stacks and stack.frames != 1:
                 trouble = Trouble(f"holds {stack.frames} doses; expected one", "bad_shape")
+            elif stack.frames > (most := _MOST_FRAMES + _FRAMES_PER_BEAM * len(reference.beams)):
+                text = f"holds {stack.frames:,} doses; a stack with the {len(reference.beams)} beams of this case"
+                trouble = Trouble(f"{text} and those of others has at most {most:,}", "too_large")
         if trouble:
             troubles.setdefault(trouble, {})[uuid] = name
             continue

@@ -3,7 +3,8 @@
     1ABB001/
       6f1c….mha         the dose of the beam with this uuid, on the reference's grid; also .nii.gz, .nii or .nrrd
 
-`_arrange` puts stacks in the same place, with an index that says which beam is where.
+`_arrange` puts stacks in the same place, with an index that says which beam is where. Doses are read while they are
+measured, as a case has too many to hold. Time and memory that this takes are the output's: see `report_reading`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from isocenter.challenges.doserad2026._words import some, verb
+from isocenter.evaluation import report_reading
 from isocenter.problems import Trouble
 from isocenter.submissions import GridPolicy, Reading
 from isocenter.volumes import File, Folder, Frame, Grid, Stack, VolumeError, read_frames, read_stack_header, suffix_of
@@ -50,8 +52,10 @@ class Beams:
         """By file, what it says of itself, or what is wrong with it."""
         for name in names:
             try:
-                yield name, read_stack_header(self.files[name])
-            except (VolumeError, OSError) as error:
+                with report_reading():
+                    header = read_stack_header(self.files[name])
+                yield name, header
+            except (VolumeError, OSError, MemoryError) as error:
                 yield name, _told(error)
 
     def frames(self, uuids: Mapping[str, object]) -> Iterator[tuple[str, Frame | Trouble]]:
@@ -62,10 +66,11 @@ class Beams:
                 by_file.setdefault(name, {})[at] = uuid
         for name, wanted in by_file.items():
             left = dict(sorted(wanted.items()))
+            frames = read_frames(self.files[name], list(left))
             try:
-                for frame in read_frames(self.files[name], list(left)):
+                while (frame := _read_next(frames)) is not None:
                     yield left.pop(frame.index), frame
-            except (VolumeError, OSError) as error:
+            except (VolumeError, OSError, MemoryError) as error:
                 trouble = _told(error, prefix=f"{name}: ")
                 yield from ((uuid, trouble) for uuid in left.values())
 
@@ -130,7 +135,14 @@ class BeamFolder:
         return Reading(Beams(places, stacks, file.files, policy))
 
 
+def _read_next(frames: Iterator[Frame]) -> Frame | None:
+    with report_reading():
+        return next(frames, None)
+
+
 def _told(error: Exception, *, prefix: str = "") -> Trouble:
+    if isinstance(error, MemoryError):
+        return Trouble(f"{prefix}takes more memory to read than there is", "out_of_memory")
     trouble = Trouble.of_error(error, prefix=prefix)
     if isinstance(error, OSError) and error.strerror:  # without the path, which is nobody's business
         return trouble._replace(text=f"{prefix}cannot be read: {error.strerror}")

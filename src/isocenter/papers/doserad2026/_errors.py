@@ -6,8 +6,9 @@ from collections import defaultdict
 
 import polars as pl
 
+from isocenter.contest import Decision
 from isocenter.metrics import Metric, catalogue
-from isocenter.papers._study import Decided, Study
+from isocenter.papers._study import Study
 from isocenter.papers._words import counted
 from isocenter.papers.doserad2026._ranks import Weighted, label
 from isocenter.report import Block, BoxGroup, Chart, Paragraph, Section, boxes_plot, metric_label
@@ -41,7 +42,7 @@ def per_case(scores: pl.DataFrame, metric: str, part: str = "") -> defaultdict[s
     return found
 
 
-def _strata(decided: Decided) -> Block:
+def _strata(decided: Decision) -> Block:
     """The error of the plan by level of dose, a block for each."""
     metric, shown = catalogue.get("plan_mae"), decided.board.rows[:MOST_TEAMS]
     by_part = {part: per_case(decided.scores, metric.name, part) for part in _STRATA}
@@ -71,7 +72,7 @@ def _strata(decided: Decided) -> Block:
     )
 
 
-def _by_team(decided: Decided, metric: Metric) -> Block:
+def _by_team(decided: Decision, metric: Metric) -> Block:
     """Boxes of one metric, a row for every listed submission."""
     by_team = per_case(decided.scores, metric.name)
     found = {row.submission: by_team[row.submission] for row in decided.board.rows}

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 import polars as pl
 
+from isocenter.contest import Decision
 from isocenter.metrics import catalogue
-from isocenter.papers._study import Decided, Study
+from isocenter.papers._study import Study
 from isocenter.papers._words import counted
 from isocenter.ranking import BoardRow, RankingRule, capabilities_of
 from isocenter.report import (
@@ -31,7 +32,7 @@ class Weighted(NamedTuple):
     """A board that ranks by several metrics, with its rule."""
 
     name: str
-    decided: Decided
+    decided: Decision
     rule: RankingRule
 
 

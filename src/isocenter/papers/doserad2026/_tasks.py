@@ -10,11 +10,12 @@ from typing import NamedTuple
 
 import polars as pl
 
+from isocenter.contest import Decision
 from isocenter.editions import Phase
 from isocenter.metrics import Metric, catalogue
 from isocenter.papers._folder import Folder, open_folder
 from isocenter.papers._listed import hidden
-from isocenter.papers._study import Decided, Study
+from isocenter.papers._study import Study
 from isocenter.papers._words import counted
 from isocenter.papers.doserad2026._errors import MOST_TEAMS, per_case
 from isocenter.papers.doserad2026._ranks import label
@@ -43,7 +44,7 @@ class _OfTask(Folder):
 
 class _Task(NamedTuple):
     phase: Phase
-    decided: Decided
+    decided: Decision
 
 
 def tasks(study: Study) -> Section:
@@ -78,7 +79,7 @@ def _tasks(study: Study) -> tuple[list[_Task], list[str]]:
     return found, notes
 
 
-def _other(study: Study, phase: Phase, secret: set[str]) -> Decided | None:
+def _other(study: Study, phase: Phase, secret: set[str]) -> Decision | None:
     """The main board of another phase, as if some teams had not taken part; None if none can be made or shown."""
     try:
         opened = open_folder(study.folder.path, phase=phase.name)

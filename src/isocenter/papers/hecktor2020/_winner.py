@@ -8,7 +8,6 @@ from typing import Literal
 
 import polars as pl
 
-from isocenter.doors import roles_of
 from isocenter.papers._mask_votes import said_of_missing
 from isocenter.papers._study import Study
 from isocenter.papers._words import counted, p_value
@@ -23,12 +22,9 @@ _DRAWN = 24  # teams in the picture of differences
 def winner(study: Study) -> Section:
     """Mean differences with their intervals, p as it is, by Bonferroni and by Holm; and differences case by case."""
     decided = study.main
-    entries = study.folder.of_phase()
-    of = {role: [entry.team for entry in entries if entry.role == role] for role in ("organiser", "benchmark")}
-    roles = roles_of(study.challenge.participation, decided.scores, of["organiser"], of["benchmark"])
     name, title = "winner", "The winner against the others"
     try:
-        paired = paired_values(decided.scores, decided.rule, over="cases", roles=roles)
+        paired = paired_values(decided.scores, decided.rule, over="cases", roles=decided.roles)
         blocks = tuple(_against(paired, study))
     except ValueError as error:
         blocks = (Paragraph(f"The winner is not tested: {error}.", note=True),)

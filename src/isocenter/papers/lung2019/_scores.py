@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from isocenter.doors import means_in_brackets
 from isocenter.ensembles import majority
 from isocenter.metrics import catalogue
 from isocenter.papers._mask_votes import Panel, said_of_missing
@@ -31,7 +30,7 @@ from isocenter.stats import in_brackets, mean_and_error, parse_brackets
 def scores_in_brackets(study: Study, panel: Panel | str) -> Section:
     """Means with standard errors of teams, their majority vote, and benchmarks."""
     decided = study.main
-    means = means_in_brackets(study.challenge, decided.scores)
+    means = decided.means()
     metrics = [metric for metric in study.challenge.metrics if metric in means]
     rows: list[tuple[str | Cell, ...]] = [
         (

@@ -8,12 +8,12 @@ from datetime import datetime
 
 import polars as pl
 
+from isocenter.contest import Decision, read_tables
 from isocenter.editions import Phase
 from isocenter.metrics import Metric
 from isocenter.papers._entries import Entry
-from isocenter.papers._folder import read_table
 from isocenter.papers._listed import shown
-from isocenter.papers._study import Decided, Study
+from isocenter.papers._study import Study
 from isocenter.papers._words import anchor, counted, moment
 from isocenter.ranking import Moment, Progress, capabilities_of, lead_changes, normalised_progress
 from isocenter.report import Block, Cell, Chart, Paragraph, PlotAxis, PlotLine, Section, lines_plot, metric_label, table
@@ -60,11 +60,11 @@ def _phase(study: Study, phase: Phase, entries: Sequence[Entry]) -> Iterator[Blo
     usable = {name: decided for name, decided in found.items() if _of_one(decided)}
     for name in found.keys() - usable.keys():
         yield Paragraph(f"Board {name}: a score depends on the other teams, so no submission has one alone.", note=True)
-    timed = all(entry.time is not None for entry in entries)
+    timed = all(entry.moment is not None for entry in entries)
     scored: dict[str, Submitted] = {name: [] for name in usable}
     for number, entry in enumerate(entries):
         study.move(number, len(entries), f"reading submissions of the phase {phase.name}")
-        rows = read_table(entry).with_columns(pl.lit(entry.team).alias("submission"))
+        (rows,) = read_tables([entry])
         for name, decided in usable.items():
             score = _score(rows, decided)
             if score is not None:
@@ -79,12 +79,12 @@ def _phase(study: Study, phase: Phase, entries: Sequence[Entry]) -> Iterator[Blo
             yield Paragraph(text, note=True)
 
 
-def _of_one(decided: Decided) -> bool:
+def _of_one(decided: Decision) -> bool:
     rule = capabilities_of(decided.rule)
     return rule.shows_means and not rule.relative
 
 
-def _score(rows: pl.DataFrame, decided: Decided) -> float | None:
+def _score(rows: pl.DataFrame, decided: Decision) -> float | None:
     needed = rows.filter(pl.col("metric").is_in([*decided.rule.reads, "missing", "failed"]))
     if decided.board.metric not in needed["metric"]:
         return None
@@ -93,7 +93,7 @@ def _score(rows: pl.DataFrame, decided: Decided) -> float | None:
 
 
 def _moment(entry: Entry, number: int, *, timed: bool) -> Moment:
-    return entry.time if timed and entry.time is not None else float(number)
+    return entry.moment if timed and entry.moment is not None else float(number)
 
 
 def _stream(name: str, metric: Metric, phase: Phase, scored: Submitted, *, timed: bool) -> Iterator[Block]:

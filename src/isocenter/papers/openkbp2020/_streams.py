@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from isocenter.papers._study import Decided, Study
+from isocenter.contest import Decision
+from isocenter.papers._study import Study
 from isocenter.papers._words import anchor, counted, p_value
 from isocenter.papers.openkbp2020._progress import STREAMS
 from isocenter.ranking import PairedValues, RankComparison, Role, compare_rankings, paired_values
@@ -36,7 +37,7 @@ def lead(study: Study) -> Section:
     return Section("kbp-lead", "How far the winner is ahead", tuple(blocks))
 
 
-def _ahead(name: str, decided: Decided, values: PairedValues) -> Iterator[Block]:
+def _ahead(name: str, decided: Decision, values: PairedValues) -> Iterator[Block]:
     winner, *others = values.values
     metric = values.metric
     ahead = {team: values.values[winner] - values.values[team] for team in others}
@@ -152,7 +153,7 @@ def squared(study: Study) -> Section:
 
 def _ranks(
     name: str,
-    boards: tuple[Decided, Decided],
+    boards: tuple[Decision, Decision],
     teams: list[str],
     scores: tuple[list[float], list[float]],
     found: RankComparison,

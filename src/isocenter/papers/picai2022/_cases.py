@@ -22,7 +22,7 @@ _GRADE = "grade"
 
 def disqualified(given: Given) -> Section:
     """How many submissions are out, and why; boards do not list them, and neither does a report."""
-    out = [row for row in given.study.main.board.unlisted if row.disqualified]
+    out = given.study.disqualified
     text = "Nobody is disqualified: every submission has a usable output for every case."
     if out:
         missing, failed = sum(row.missing > 0 for row in out), sum(row.failed > 0 for row in out)

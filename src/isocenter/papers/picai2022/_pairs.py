@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import polars as pl
 
+from isocenter.contest import Decision
 from isocenter.detections import Detections
-from isocenter.papers._study import Decided
 from isocenter.papers._words import counted, p_value
 from isocenter.papers.picai2022._given import Given, why
 from isocenter.papers.picai2022._nulls import FEWEST, null_plot
@@ -106,12 +106,12 @@ def _test(a: Sequence[float], b: Sequence[float]) -> PermutationTest:
     return permutation_test(a, b, alternative="greater", decimals=_DECIMALS)
 
 
-def _score(found: Detections, decided: Decided) -> float:
+def _score(found: Detections, decided: Decision) -> float:
     return float(getattr(found, decided.board.metric))
 
 
 def _map(
-    decided: Decided,
+    decided: Decision,
     teams: Sequence[str],
     compared: Callable[[str, str], tuple[float, float]],
     *,

@@ -17,6 +17,7 @@ import polars as pl
 from isocenter.detections import Detections
 from isocenter.metrics import catalogue
 from isocenter.metrics.catalogue import Metric
+from isocenter.problems import describe_error, printable
 from isocenter.ranking._board import Board, BoardRow
 from isocenter.ranking._cells import Over, Undefined
 from isocenter.ranking._entry import Role
@@ -107,10 +108,8 @@ class RankingRule:
         """Whether the score of a team depends on who else takes part."""
         return bool(getattr(getattr(self, "missing", None), "relative", False))
 
-    @property
-    def roundable(self) -> bool:
-        """Whether the board may be shown with few decimals, or on a ladder."""
-        return False
+    roundable: ClassVar[bool] = False
+    """Whether the board may be shown with few decimals, or on a ladder."""
 
     @property
     def laddered(self) -> bool:
@@ -129,10 +128,8 @@ class RankingRule:
             return "there are none, since the rule does not say how its scores vary with the cases"
         return _lines.COVARIANCE
 
-    @property
-    def shows_means(self) -> bool:
-        """Whether means over the cases, with their standard errors, belong beside the scores."""
-        return False
+    shows_means: ClassVar[bool] = False
+    """Whether means over the cases, with their standard errors, belong beside the scores."""
 
     @property
     def components(self) -> tuple[str, ...]:
@@ -164,10 +161,8 @@ class RankingRule:
         msg = f"the board has no weights that can be changed ({self})"
         raise ValueError(msg)
 
-    @property
-    def has_findings(self) -> bool:
-        """Whether the score is made of findings."""
-        return False
+    has_findings: ClassVar[bool] = False
+    """Whether the score is made of findings."""
 
     def findings(self, table: pl.DataFrame) -> dict[str, Detections]:  # noqa: ARG002 (for rules that have them)
         """The findings of one submission, by trained instance."""
@@ -327,6 +322,9 @@ def ranking_rule(kind: str, summary: str) -> Callable[[_Made], _Made]:
         if known is not None and (known.__module__, known.__qualname__) != (made.__module__, made.__qualname__):
             msg = f'there is already a rule "{kind}", {known.__module__}.{known.__qualname__}'
             raise ValueError(msg)
+        if _REGISTERED.get(made.kind) is made and made.kind != kind:
+            msg = f'{made.__module__}.{made.__qualname__} is the rule "{made.kind}" already, and cannot be "{kind}"'
+            raise ValueError(msg)
         made.kind, made.summary = kind, summary
         _REGISTERED[kind] = made
         return made
@@ -346,8 +344,8 @@ def rule_class(kind: str) -> type[RankingRule] | None:
     if kind not in _REGISTERED and point is not None:
         try:
             point.load()
-        except Exception as error:
-            msg = f'the rule "{kind}" cannot be loaded from {point.value}: {error}'
+        except (Exception, SystemExit) as error:
+            msg = f'the rule "{kind}" cannot be loaded from {point.value}: {printable(describe_error(error))}'
             raise ValueError(msg) from error
     return _REGISTERED.get(kind)
 

@@ -13,12 +13,12 @@ from isocenter.metrics import catalogue
 from isocenter.ranking._board import Board
 from isocenter.ranking._cells import Cohort, read_cells
 from isocenter.ranking._drawn import Drawn
-from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
-from isocenter.ranking._matrices import Floats
 from isocenter.ranking._ties import TIES_IN_WORDS
 from isocenter.ranking.rules import _lines
 from isocenter.ranking.rules._base import Naming, OfOneMetric, place
+from isocenter.resampling.counts import Resamples
+from isocenter.resampling.matrices import Floats
 
 
 class OverCases(OfOneMetric, ABC):
@@ -31,6 +31,8 @@ class OverCases(OfOneMetric, ABC):
 
     __slots__ = ()
 
+    roundable = True
+
     @property
     @abstractmethod
     def aggregate(self) -> str:
@@ -42,17 +44,12 @@ class OverCases(OfOneMetric, ABC):
         """It in pseudo-code, of the values x[s, i] of a submission s in the cases i."""
 
     @abstractmethod
-    def aggregate_resamples(self, values: Floats, draws: CaseDraws) -> Floats:
+    def aggregate_resamples(self, values: Floats, draws: Resamples) -> Floats:
         """Submissions × resamples, from submissions × cases."""
 
     def roughness(self, cases: int) -> str:  # noqa: ARG002 (some rules are, with few cases)
         """Why a normal approximation says nothing of the score, with so many cases; "" if it does."""
         return ""
-
-    @property
-    def roundable(self) -> bool:
-        """An aggregate of values may be shown rounded."""
-        return True
 
     def check(self) -> None:
         """Whether the metric can be ranked, and can have the value that a missing case counts as."""
@@ -79,7 +76,7 @@ class OverCases(OfOneMetric, ABC):
         """Rank the submissions of a score table; `roles` as in `MeanThenRank.rank`."""
         cohort, values = self._read(scores, roles)
         full = (
-            self.aggregate_resamples(values, CaseDraws.all_cases(len(cohort.weights)))[:, 0].tolist()
+            self.aggregate_resamples(values, Resamples.all_cases(len(cohort.weights)))[:, 0].tolist()
             if len(values)
             else []
         )
@@ -93,7 +90,7 @@ class OverCases(OfOneMetric, ABC):
             rule=str(self),
         )
 
-    def draw(self, scores: pl.DataFrame, draws: CaseDraws, *, roles: Mapping[str, Role] | None = None) -> Drawn:
+    def draw(self, scores: pl.DataFrame, draws: Resamples, *, roles: Mapping[str, Role] | None = None) -> Drawn:
         """The scores in every draw of cases."""
         cohort, values = self._read(scores, roles)
         better = catalogue.get(self.metric).better
@@ -101,7 +98,7 @@ class OverCases(OfOneMetric, ABC):
         return Drawn(
             submissions=tuple(entry.row.submission for entry in cohort.scored),
             competing=np.array([entry.row.role == "team" for entry in cohort.scored], np.bool_),
-            full=self.aggregate_resamples(values, CaseDraws.all_cases(len(cohort.weights)))[:, 0],
+            full=self.aggregate_resamples(values, Resamples.all_cases(len(cohort.weights)))[:, 0],
             scores=self.aggregate_resamples(values, draws),
             better=better,
             ties=self.ties,

@@ -15,13 +15,13 @@ from isocenter.metrics import catalogue
 from isocenter.ranking._board import Board, BoardRow, Component, Note
 from isocenter.ranking._cells import cohort_of
 from isocenter.ranking._drawn import Drawn
-from isocenter.ranking._draws import CaseDraws, Reject
 from isocenter.ranking._entry import Role
 from isocenter.ranking._missing import Disqualify, MissingSetting
 from isocenter.ranking._ties import TIES_IN_WORDS, rank_values
 from isocenter.ranking.rules import _lines
 from isocenter.ranking.rules._base import CaseValues, Naming, RankingRule, check_ties, place, ranking_rule
 from isocenter.ranking.rules._settings import TiesSetting, Tolerance
+from isocenter.resampling.counts import Reject, Resamples
 from isocenter.schema import Allowed, quoted
 from isocenter.stats import detection_draws
 
@@ -59,6 +59,9 @@ class DetectThenRank(RankingRule):
     a score then, and 0 would be a lie.
     """
 
+    roundable = True
+    has_findings = True
+
     needs: ClassVar[tuple[str, ...]] = CASE_METRICS
 
     metric: DetectionSetting
@@ -78,19 +81,9 @@ class DetectThenRank(RankingRule):
         return CASE_METRICS
 
     @property
-    def roundable(self) -> bool:
-        """A number of the cohort may be shown rounded."""
-        return True
-
-    @property
     def components(self) -> tuple[str, ...]:
         """AUROC and average precision, where their mean decides."""
         return _PARTS if self.metric == "detection_score" else ()
-
-    @property
-    def has_findings(self) -> bool:
-        """It is made of nothing else."""
-        return True
 
     def check(self) -> None:
         """Whether the policy for missing cases makes sense."""
@@ -168,7 +161,7 @@ class DetectThenRank(RankingRule):
         )
         return replace(board, rows=self._with_ranks(board.rows), notes=tuple(self._notes(rows, scores)))
 
-    def draw(self, scores: pl.DataFrame, draws: CaseDraws, *, roles: Mapping[str, Role] | None = None) -> Drawn:
+    def draw(self, scores: pl.DataFrame, draws: Resamples, *, roles: Mapping[str, Role] | None = None) -> Drawn:
         """The scores in every draw of cases: means over the trained instances, which share the draws."""
         board = self.rank(scores, roles=roles)
         if any(row.missing + row.failed for row in board.rows):

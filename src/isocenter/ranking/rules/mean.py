@@ -13,14 +13,14 @@ from isocenter.metrics import catalogue
 from isocenter.ranking._board import Board, Note
 from isocenter.ranking._cells import Cohort, Over, Undefined, left_out_notes, mean_of, read_cells
 from isocenter.ranking._drawn import Drawn
-from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
 from isocenter.ranking._missing import MissingSetting, refuse_other
-from isocenter.ranking._score_draws import mean_draws, ratio_draws
 from isocenter.ranking._ties import TIES_IN_WORDS
 from isocenter.ranking.rules import _lines
 from isocenter.ranking.rules._base import CaseValues, Naming, OfOneMetric, check_ties, place, ranking_rule
 from isocenter.ranking.rules._settings import MetricName, TiesSetting, Tolerance
+from isocenter.resampling.counts import Resamples
+from isocenter.resampling.estimates import resample_means, resample_ratios
 from isocenter.schema import choice
 
 if TYPE_CHECKING:
@@ -86,6 +86,9 @@ class MeanThenRank(OfOneMetric):
     place in a mean, so the rule does not guess, and says which case it is.
     """
 
+    roundable = True
+    shows_means = True
+
     metric: MetricName
     missing: MissingSetting
     ties: TiesSetting = "min"
@@ -98,19 +101,9 @@ class MeanThenRank(OfOneMetric):
         refuse_other(self.missing)
 
     @property
-    def roundable(self) -> bool:
-        """A mean may be shown rounded."""
-        return True
-
-    @property
     def laddered(self) -> bool:
         """A mean over cases has a standard error."""
         return self.over == "cases"
-
-    @property
-    def shows_means(self) -> bool:
-        """It is one."""
-        return True
 
     @property
     def mean_metric(self) -> str | None:
@@ -201,7 +194,7 @@ class MeanThenRank(OfOneMetric):
             notes += left_out_notes(cohort.entries)
         return replace(board, notes=tuple(notes))
 
-    def draw(self, scores: pl.DataFrame, draws: CaseDraws, *, roles: Mapping[str, Role] | None = None) -> Drawn:
+    def draw(self, scores: pl.DataFrame, draws: Resamples, *, roles: Mapping[str, Role] | None = None) -> Drawn:
         """The means in every draw of cases."""
         self.check()
         cohort = self._read(scores, roles)
@@ -214,9 +207,9 @@ class MeanThenRank(OfOneMetric):
             submissions=tuple(entry.row.submission for entry in cohort.scored),
             competing=np.array([entry.row.role == "team" for entry in cohort.scored], np.bool_),
             full=np.array([mean_of(entry.numbers or {}, cohort.weights) for entry in cohort.scored]),
-            scores=mean_draws(total, draws, weight=weight)
+            scores=resample_means(total, draws, weight=weight)
             if plain
-            else ratio_draws(total, count, draws, weight=weight),
+            else resample_ratios(total, count, draws, weight=weight),
             better=better,
             ties=self.ties,
             tolerance=self.tolerance,

@@ -15,11 +15,8 @@ from isocenter.metrics.catalogue import Metric
 from isocenter.ranking._board import Board, BoardRow
 from isocenter.ranking._cells import Cohort, Entry, read_cells
 from isocenter.ranking._drawn import Drawn
-from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
-from isocenter.ranking._matrices import Floats
 from isocenter.ranking._missing import MissingSetting, check_missing
-from isocenter.ranking._score_draws import mean_draws
 from isocenter.ranking._ties import TIES_IN_WORDS, rank_values
 from isocenter.ranking.rules import _lines
 from isocenter.ranking.rules._base import (
@@ -33,6 +30,9 @@ from isocenter.ranking.rules._base import (
     ranking_rule,
 )
 from isocenter.ranking.rules._settings import TiesSetting, Tolerance, WeightedMetrics
+from isocenter.resampling.counts import Resamples
+from isocenter.resampling.estimates import resample_means
+from isocenter.resampling.matrices import Floats
 
 if TYPE_CHECKING:
     from isocenter.ranking.rules._variants import Asked, Variant
@@ -64,6 +64,8 @@ class RankThenMean(RankingRule):
     weight. What only stands beside the teams gets the ranks it would have had, and moves nobody. Scores depend on who
     takes part: those of two boards do not compare, and a newcomer can change the order of others.
     """
+
+    relative = True
 
     metrics: str | WeightedMetrics
     missing: MissingSetting
@@ -97,11 +99,6 @@ class RankThenMean(RankingRule):
     def reads(self) -> tuple[str, ...]:
         """The metrics that it needs of every case."""
         return tuple(name for name, _ in self._weighted)
-
-    @property
-    def relative(self) -> bool:
-        """A rank depends on the others."""
-        return True
 
     @property
     def components(self) -> tuple[str, ...]:
@@ -174,7 +171,7 @@ class RankThenMean(RankingRule):
             rule=str(self),
         )
 
-    def draw(self, scores: pl.DataFrame, draws: CaseDraws, *, roles: Mapping[str, Role] | None = None) -> Drawn:
+    def draw(self, scores: pl.DataFrame, draws: Resamples, *, roles: Mapping[str, Role] | None = None) -> Drawn:
         """The mean ranks in every draw of cases; who competes is the same in each of them."""
         ranks = self._ranks(scores, roles)
         teams = [row.submission for row in ranks.rows if row.role == "team" and row.submission in ranks.means]
@@ -184,7 +181,7 @@ class RankThenMean(RankingRule):
             submissions=tuple(teams),
             competing=np.ones(len(teams), np.bool_),
             full=np.array([ranks.score(team) for team in teams], np.float64),
-            scores=mean_draws(values, draws, weight=None if equal else ranks.weights),
+            scores=resample_means(values, draws, weight=None if equal else ranks.weights),
             better="lower",
             ties=self.ties,
             tolerance=self.tolerance,

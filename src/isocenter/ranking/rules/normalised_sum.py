@@ -14,15 +14,15 @@ from isocenter.metrics import catalogue
 from isocenter.metrics.catalogue import Metric
 from isocenter.ranking._board import Board, Note
 from isocenter.ranking._drawn import Drawn
-from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
-from isocenter.ranking._matrices import Floats
 from isocenter.ranking._missing import MissingSetting
 from isocenter.ranking._ties import TIES_IN_WORDS
 from isocenter.ranking.rules import _lines
 from isocenter.ranking.rules._base import Naming, RankingRule, in_words, place, ranking_rule
 from isocenter.ranking.rules._settings import TiesSetting, Tolerance, WeightedMetrics
 from isocenter.ranking.rules.mean import MeanThenRank
+from isocenter.resampling.counts import Resamples
+from isocenter.resampling.matrices import Floats
 
 if TYPE_CHECKING:
     from isocenter.ranking.rules._variants import Asked, Variant
@@ -60,6 +60,8 @@ class NormalisedSum(RankingRule):
     only stands beside the teams is measured on their scale, and may lie outside of it.
     """
 
+    relative = True
+
     metrics: WeightedMetrics
     missing: MissingSetting
     ties: TiesSetting = "min"
@@ -74,11 +76,6 @@ class NormalisedSum(RankingRule):
     def reads(self) -> tuple[str, ...]:
         """The metrics that it needs of every case."""
         return tuple(name for name, _ in self.metrics)
-
-    @property
-    def relative(self) -> bool:
-        """The scale is that of the best and the worst team."""
-        return True
 
     @property
     def components(self) -> tuple[str, ...]:
@@ -134,7 +131,7 @@ class NormalisedSum(RankingRule):
         self.check()
         boards = [self._mean(metric).rank(scores, roles=roles) for metric, _ in self.metrics]
         drawn = self.draw(
-            scores, CaseDraws.all_cases(scores.filter(pl.col("case") != "")["case"].n_unique()), roles=roles
+            scores, Resamples.all_cases(scores.filter(pl.col("case") != "")["case"].n_unique()), roles=roles
         )
         full = dict(zip(drawn.submissions, drawn.full.tolist(), strict=True))
         rows = [
@@ -147,7 +144,7 @@ class NormalisedSum(RankingRule):
         note = "Scores depend on the worst team that takes part: this ranking is for comparison with others made so"
         return replace(board, notes=(Note(note),))
 
-    def draw(self, scores: pl.DataFrame, draws: CaseDraws, *, roles: Mapping[str, Role] | None = None) -> Drawn:
+    def draw(self, scores: pl.DataFrame, draws: Resamples, *, roles: Mapping[str, Role] | None = None) -> Drawn:
         """The scores in every draw of cases."""
         parts = [self._mean(name).draw(scores, draws, roles=roles) for name, _ in self.metrics]
         common = sorted(set.intersection(*(set(part.submissions) for part in parts)))

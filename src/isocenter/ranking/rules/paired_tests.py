@@ -15,15 +15,15 @@ from isocenter.metrics.catalogue import Metric
 from isocenter.ranking._board import Board
 from isocenter.ranking._cells import Cohort, read_cells
 from isocenter.ranking._drawn import Drawn
-from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
-from isocenter.ranking._matrices import Floats
 from isocenter.ranking._missing import MissingSetting, check_missing
 from isocenter.ranking._ties import TIES_IN_WORDS
 from isocenter.ranking.rules import _lines
 from isocenter.ranking.rules._base import CaseValues, Naming, OfOneMetric, place, rankable, ranking_rule
 from isocenter.ranking.rules._over_cases import refuse_weights
 from isocenter.ranking.rules._settings import MetricName, TiesSetting, Tolerance
+from isocenter.resampling.counts import Resamples
+from isocenter.resampling.matrices import Floats
 from isocenter.schema import Allowed, Read, Within, Written, Wrong, choice
 from isocenter.stats import adjust, signed_rank_matrix
 
@@ -105,6 +105,8 @@ class TestThenRank(OfOneMetric):
     in few cases nobody beats anybody: then all share the first rank, which is what the data say.
     """
 
+    relative = True
+
     __test__ = False  # for pytest, which takes the name for one of its own
 
     metric: MetricName
@@ -114,11 +116,6 @@ class TestThenRank(OfOneMetric):
     decimals: Decimals = None
     ties: TiesSetting = "min"
     tolerance: Tolerance = 1e-9
-
-    @property
-    def relative(self) -> bool:
-        """A share of the others depends on them."""
-        return True
 
     @property
     def stand_in(self) -> float | None:
@@ -174,7 +171,7 @@ class TestThenRank(OfOneMetric):
     def rank(self, scores: pl.DataFrame, *, name: str = "", roles: Mapping[str, Role] | None = None) -> Board:
         """Rank the submissions of a score table; `roles` as in `MeanThenRank.rank`."""
         cohort, values, competing = self._read(scores, roles)
-        shares = self._shares(values, competing, CaseDraws.all_cases(len(cohort.weights)))[:, 0].tolist()
+        shares = self._shares(values, competing, Resamples.all_cases(len(cohort.weights)))[:, 0].tolist()
         by_name = dict(zip((entry.row.submission for entry in cohort.scored), shares, strict=True))
         return place(
             [replace(entry.row, score=by_name.get(entry.row.submission)) for entry in cohort.entries],
@@ -185,13 +182,13 @@ class TestThenRank(OfOneMetric):
             rule=str(self),
         )
 
-    def draw(self, scores: pl.DataFrame, draws: CaseDraws, *, roles: Mapping[str, Role] | None = None) -> Drawn:
+    def draw(self, scores: pl.DataFrame, draws: Resamples, *, roles: Mapping[str, Role] | None = None) -> Drawn:
         """The shares in every draw of cases; a case that is drawn twice counts twice in the tests."""
         cohort, values, competing = self._read(scores, roles)
         return Drawn(
             submissions=tuple(entry.row.submission for entry in cohort.scored),
             competing=competing,
-            full=self._shares(values, competing, CaseDraws.all_cases(len(cohort.weights)))[:, 0],
+            full=self._shares(values, competing, Resamples.all_cases(len(cohort.weights)))[:, 0],
             scores=self._shares(values, competing, draws),
             better="higher",
             ties=self.ties,
@@ -214,7 +211,7 @@ class TestThenRank(OfOneMetric):
             p[row, others] = adjust(with_it, self.adjust)[: others.size]
         p[family] = adjust(of_teams, self.adjust)
 
-    def _shares(self, values: Floats, competing: NDArray[np.bool_], draws: CaseDraws) -> Floats:
+    def _shares(self, values: Floats, competing: NDArray[np.bool_], draws: Resamples) -> Floats:
         """Submissions × draws: the share of teams, itself not counted, that each beats."""
         size = len(values)
         shares = np.zeros((size, draws.replicates))

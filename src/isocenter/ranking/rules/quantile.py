@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from isocenter.ranking._draws import CaseDraws
-from isocenter.ranking._matrices import Floats
 from isocenter.ranking._missing import MissingSetting
-from isocenter.ranking._score_draws import quantile_draws
 from isocenter.ranking.rules import _lines
 from isocenter.ranking.rules._base import ranking_rule
 from isocenter.ranking.rules._over_cases import OverCases
 from isocenter.ranking.rules._settings import MetricName, TiesSetting, Tolerance
+from isocenter.resampling.counts import Resamples
+from isocenter.resampling.estimates import resample_quantiles
+from isocenter.resampling.matrices import Floats
 from isocenter.schema import Allowed, Within
 
 # Cases on the thinner side of a quantile, from which on its draws are nearly normal.
@@ -66,6 +66,6 @@ class QuantileThenRank(OverCases):
         beyond = min(self.q, 1 - self.q) * cases
         return "" if beyond >= _FEWEST else f"a {self.aggregate} of {cases} cases hangs on a few of them"
 
-    def aggregate_resamples(self, values: Floats, draws: CaseDraws) -> Floats:
+    def aggregate_resamples(self, values: Floats, draws: Resamples) -> Floats:
         """Quantiles of whole cases."""
-        return quantile_draws(values, draws, q=self.q)
+        return resample_quantiles(values, draws, q=self.q)

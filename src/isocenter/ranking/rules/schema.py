@@ -5,19 +5,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
+from types import MappingProxyType
 from typing import Annotated, Any, Literal, Union
 
 from pydantic import BeforeValidator, Discriminator, Field, TypeAdapter, ValidationError, create_model
 
+from isocenter.problems import describe_error, printable
 from isocenter.ranking.rules import RULE_KINDS, RankingRule, rule_class, rule_kinds
 from isocenter.ranking.rules._problems import RuleProblem
 from isocenter.ranking.rules._settings import Context
 from isocenter.schema import Path, choice, explain_unknown, quoted, refuse, show
 from isocenter.schema.tables import Setting, Table, cut_path, field_of, plain, settings_of, translate
 
-_POLICIES = ("missing", "ties")
+_TAKEN = ("rule", "name", "main")
+"""Keys that every board of a file has, whatever its rule."""
 
 
 def read_rule(description: Mapping[str, Any], measured: Collection[str] | None) -> Reading:
@@ -106,12 +110,17 @@ class Reading:
         try:
             rule = made(**{one.field: one.read(getattr(model, one.key)) for one in settings})
             rule.check()
+            reads = tuple(rule.reads)
+            str(rule)
         except ValueError as error:
             key = "missing" if "missing" in self._keys else "rule"
             self._tell((key,), self._settings.get(key), str(error))
             return
+        except (Exception, SystemExit) as error:
+            self._tell(("rule",), self._kind, f'the rule "{self._kind}" failed: {printable(describe_error(error))}')
+            return
         if not made.needs:
-            self._tell_unmeasured(rule.reads)
+            self._tell_unmeasured(reads)
         self.rule = None if self.problems else rule
 
     def _tell_unmeasured(self, needs: Sequence[str]) -> None:
@@ -161,17 +170,39 @@ def explain_foreign(key: str, kind: str | None, keys: list[str]) -> str:
 
 
 def _usable(kinds: tuple[str, ...]) -> tuple[str, ...]:
-    """The rules that can be loaded, of those that are installed."""
+    """The rules that can be loaded and written in files, of those that are installed."""
     return tuple(kind for kind in kinds if kind in RULE_KINDS or not _why_unusable(kind))
 
 
 def _why_unusable(kind: str) -> str:
-    """Why an installed rule cannot be loaded; "" if it can."""
+    """Why an installed rule cannot be loaded, or cannot be written in files; "" if it can."""
     try:
         made = rule_class(kind)
     except ValueError as error:
         return str(error)
-    return "" if made is not None else f'the package that brings the rule "{kind}" does not register it'
+    if made is None:
+        return f'the package that brings the rule "{kind}" does not register it'
+    its: Any = made
+    return _why_unwritable(kind, its)
+
+
+@cache
+def _why_unwritable(kind: str, made: type[Any]) -> str:
+    """Why the settings of a rule make no table; "" if they do."""
+    place = f"{made.__module__}.{made.__qualname__}"
+    if not dataclasses.is_dataclass(made):
+        return f'the rule "{kind}" cannot be used: {place} is not a dataclass'
+    if taken := [field.name for field in dataclasses.fields(made) if field.name in _TAKEN]:
+        return f'the rule "{kind}" cannot be used: a setting of {place} is called {quoted(taken, "and")}'
+    try:
+        _make_table(kind, made)
+        optional: dict[str, Any] = {key: field_of(one, optional=True) for key, one in settings_of(made).items()}
+        create_model(kind, __base__=Table, **optional)
+    except (Exception, SystemExit) as error:
+        # Errors of pydantic go on with advice for its own users.
+        reason = printable(next(iter(describe_error(error).splitlines())))
+        return f'the rule "{kind}" cannot be used: the settings of {place} make no table of a file: {reason}'
+    return ""
 
 
 def _read_usable(value: object) -> object:
@@ -191,10 +222,14 @@ def _made(kind: str) -> Any:
     return made
 
 
-@cache
 def _table(kind: str) -> type[Table]:
     """The model of one rule."""
-    fields = {key: field_of(setting) for key, setting in settings_of(_made(kind)).items()}
+    return _make_table(kind, _made(kind))
+
+
+@cache
+def _make_table(kind: str, made: type[Any]) -> type[Table]:
+    fields = {key: field_of(setting) for key, setting in settings_of(made).items()}
     tag: Any = Literal[kind]
     table: type[Table] = create_model(kind, __base__=Table, rule=(tag, ...), **fields)
     return table
@@ -210,8 +245,14 @@ def _union_of(kinds: tuple[str, ...]) -> TypeAdapter[Any]:
     return TypeAdapter(Annotated[members, Discriminator("rule")])
 
 
-def form_fields() -> dict[str, Any]:
-    """Fields of a table in which any rule can be written: what several rules have first, then what one has."""
+def form_fields(absent: Mapping[str, str] = MappingProxyType({})) -> dict[str, Any]:
+    """Fields of a table in which any rule can be written: what several rules have first, then what one has.
+
+    Parameters
+    ----------
+    absent
+        By setting, what it means to leave it out, where that is not the default of the rule.
+    """
     every = rule_kinds()
     kinds = _usable(every)
     owners: dict[str, list[str]] = {}
@@ -230,8 +271,7 @@ def form_fields() -> dict[str, Any]:
         text = settings[key].text
         if len(owners[key]) == 1:
             text = f'For the rule "{owners[key][0]}": {text[:1].lower()}{text[1:]}'
-        absent = "it is that of the heading [policies]" if key in _POLICIES else None
-        fields[key] = field_of(settings[key], text=text, absent=absent, optional=True)
+        fields[key] = field_of(settings[key], text=text, absent=absent.get(key), optional=True)
     return fields
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from isocenter.ranking._draws import CaseDraws
-from isocenter.ranking._matrices import Floats
 from isocenter.ranking._missing import MissingSetting
-from isocenter.ranking._score_draws import trimmed_mean_draws
 from isocenter.ranking.rules._base import ranking_rule
 from isocenter.ranking.rules._over_cases import OverCases
 from isocenter.ranking.rules._settings import MetricName, TiesSetting, Tolerance
+from isocenter.resampling.counts import Resamples
+from isocenter.resampling.estimates import resample_trimmed_means
+from isocenter.resampling.matrices import Floats
 from isocenter.schema import Allowed, Within
 
 Proportion = Annotated[
@@ -52,6 +52,6 @@ class TrimmedMeanThenRank(OverCases):
         cut = f"the ⌊{self.proportion:g} · n⌋ lowest and as many highest of n cases"
         return f"mean over i of x[s, i] without {cut}"
 
-    def aggregate_resamples(self, values: Floats, draws: CaseDraws) -> Floats:
+    def aggregate_resamples(self, values: Floats, draws: Resamples) -> Floats:
         """Trimmed means of whole cases."""
-        return trimmed_mean_draws(values, draws, proportion=self.proportion)
+        return resample_trimmed_means(values, draws, proportion=self.proportion)

@@ -15,9 +15,7 @@ from isocenter.metrics import catalogue
 from isocenter.metrics.catalogue import Metric
 from isocenter.ranking._board import Board, BoardRow, Component, Note
 from isocenter.ranking._drawn import Drawn
-from isocenter.ranking._draws import CaseDraws
 from isocenter.ranking._entry import Role
-from isocenter.ranking._matrices import Floats
 from isocenter.ranking._missing import MissingSetting
 from isocenter.ranking._rank_draws import ranks_of
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties, rank_values
@@ -25,6 +23,8 @@ from isocenter.ranking.rules import _lines
 from isocenter.ranking.rules._base import Naming, RankingRule, check_ties, in_words, ranking_rule
 from isocenter.ranking.rules._settings import MetricOfRule, TiesSetting, Tolerance, WeightedMetrics
 from isocenter.ranking.rules.mean import MeanThenRank
+from isocenter.resampling.counts import Resamples
+from isocenter.resampling.matrices import Floats
 from isocenter.schema import Allowed, Within, Written, choice
 
 if TYPE_CHECKING:
@@ -146,6 +146,9 @@ class WeightedRanks(RankingRule):
     The score of a team depends on who else takes part, so scores of two boards do not compare.
     """
 
+    relative = True
+    shows_means = True
+
     metrics: WeightedMetrics
     missing: MissingSetting
     given: Given = ()
@@ -182,16 +185,6 @@ class WeightedRanks(RankingRule):
     def reads(self) -> tuple[str, ...]:
         """The metrics that it needs of every case."""
         return tuple(name for name, _ in self.metrics if name not in self.given)
-
-    @property
-    def relative(self) -> bool:
-        """A rank depends on the others."""
-        return True
-
-    @property
-    def shows_means(self) -> bool:
-        """Ranks are of means."""
-        return True
 
     @property
     def components(self) -> tuple[str, ...]:
@@ -311,7 +304,7 @@ class WeightedRanks(RankingRule):
             notes=(*self._reasons(listed, values), *decided),
         )
 
-    def draw(self, scores: pl.DataFrame, draws: CaseDraws, *, roles: Mapping[str, Role] | None = None) -> Drawn:
+    def draw(self, scores: pl.DataFrame, draws: Resamples, *, roles: Mapping[str, Role] | None = None) -> Drawn:
         """The weighted ranks in every draw of cases, of those who compete; numbers given do not vary with the cases.
 
         Who competes is decided on all cases, not anew in each draw.

@@ -161,27 +161,24 @@ def table_of(evaluation: Evaluation) -> pl.DataFrame:
 
 @lru_cache(maxsize=256)
 def _intervals(key: int, digest: str, of: UUID, version: int) -> dict[str, tuple[float, float]]:
-    """By board the 95 % interval of the score, with the draws of the board itself; none where a rule knows none."""
-    import polars as pl
-
-    from isocenter.ranking import Drawable, bootstrap_ranks
-    from isocenter.server.work.making import REPLICATES, SEED
+    """By board the 95 % interval of the score, with the resamples of the board itself; none where a rule knows none."""
+    from isocenter.contest import Contest, Entry
+    from isocenter.ranking import Participation
+    from isocenter.server.work.making import LEVEL, REPLICATES, SEED
 
     evaluation = (
         Evaluation.objects.select_related("submission").defer("table").get(pk=key, digest=digest, submission=of)
     )
-    table = table_of(evaluation).with_columns(submission=pl.lit("this"))
-    found = {}
-    for board, rule in code_of(version, evaluation.submission.phase).boards.items():
-        if evaluation.values.get(board) is None or not isinstance(rule, Drawable):
+    code = replace(code_of(version, evaluation.submission.phase), participation=Participation())
+    contest = Contest(code, [Entry(team="this", table=table_of(evaluation))])
+    intervals = {}
+    for board in code.boards:
+        if evaluation.values.get(board) is None:
             continue
-        try:
-            low, high = bootstrap_ranks(table, rule, replicates=REPLICATES, seed=SEED).score_interval("this")
-        except ValueError:  # a submission that does not compete, or a score that no draw of so few cases defines
-            continue
-        if low == low and high == high:  # noqa: PLR0124 (not NaN)
-            found[board] = (float(low), float(high))
-    return found
+        row = contest.decide(board, resamples=REPLICATES, level=LEVEL, seed=SEED).board["this"]
+        if row.low is not None and row.high is not None:
+            intervals[board] = (row.low, row.high)
+    return intervals
 
 
 def problems_of(evaluation: Evaluation) -> tuple[Any, ...]:

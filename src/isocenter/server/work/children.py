@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from isocenter.evaluation import CaseResult, Stage, available_cores, origin_of_stage, watch_stages
+from isocenter.evaluation import CaseResult, Stage, available_cores, blame_evaluator, origin_of_stage, watch_stages
 from isocenter.problems import Problem
 
 _SPAWN = multiprocessing.get_context("spawn")  # a fork would copy locks that other threads hold
@@ -110,7 +110,7 @@ class Children(Executor):
             with self._lock:
                 if child.alive and not self._aborted:
                     self._idle.append(child)
-                    return _unwrapped(answer)
+                    return answer
                 if self._aborted:
                     child.end()
                     raise Aborted
@@ -200,8 +200,8 @@ class _Child:
         exit_code = self.end(kill=timeout)
         if timeout or exit_code == -signal.SIGXCPU:
             return _Death("timeout", self._stage)
-        # The kernel kills what takes the last memory of the machine; C code aborts when it gets none.
-        exhausted = exit_code in (-signal.SIGKILL, -signal.SIGABRT, _NO_MEMORY)
+        # The kernel kills what takes the last memory of the machine. Any other signal says nothing of memory.
+        exhausted = exit_code in (-signal.SIGKILL, _NO_MEMORY)
         return _Death("out_of_memory" if exhausted else "crashed", self._stage)
 
 
@@ -235,12 +235,13 @@ def _serve(pipe: Connection, limits: Limits) -> None:
 
 
 def _answered(work: Callable[[Any], Any], task: Any) -> Any:
+    """What the work gives; an error becomes a result here, where its traceback is, as nobody else may try it again."""
     try:
         return work(task)
     except MemoryError:
         raise
-    except Exception as error:
-        return error
+    except BaseException as error:
+        return CaseResult.stopped_by(blame_evaluator("measure", error, case=task.case.name))
 
 
 def _limit(which: int, most: int) -> None:
@@ -255,12 +256,6 @@ def _leave_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
-
-
-def _unwrapped(answer: Any) -> Any:
-    if isinstance(answer, Exception):
-        raise answer
-    return answer
 
 
 def _problem_of(case: str, death: _Death, limits: Limits) -> Problem:

@@ -71,7 +71,7 @@ def record(run: Run, causes: Sequence[Problem], *, evaluator: str, reference: in
             row.pop("detail", None)  # one traceback of a kind is enough
         elif cause.detail:
             shown.add(place)
-            row["detail"] = _storable(cause.detail)
+            row["detail"] = make_storable(cause.detail)
         kept.append(row)
     run.payload = {**run.payload, CAUSES: kept, "evaluator": evaluator, "reference": reference}
     run.save(update_fields=["payload"])
@@ -79,11 +79,11 @@ def record(run: Run, causes: Sequence[Problem], *, evaluator: str, reference: in
 
 def describe(causes: Sequence[Problem]) -> str:
     """What broke a run, as text for `Run.detail` and mails: the cases, and every traceback once."""
-    details = list(dict.fromkeys(_storable(one.detail) for one in causes if one.detail))
+    details = list(dict.fromkeys(make_storable(one.detail) for one in causes if one.detail))
     return "\n\n".join([report(causes[:_MOST_DETAILS]), *details[:_MOST_DETAILS]])
 
 
-def _storable(detail: str) -> str:
+def make_storable(detail: str) -> str:
     """The end of a traceback, as every database takes it: without zeros and halves of characters."""
     plain = detail[-_LONGEST_DETAIL:].strip().replace("\0", r"\0")
     return plain.encode("utf-8", "backslashreplace").decode()
@@ -104,6 +104,11 @@ def open_runs(challenge: Challenge) -> QuerySet[Run]:
         state=Run.State.FAILED,
         payload__has_key=CAUSES,
     ).exclude(submission__state__in=_CLOSED)
+
+
+def runs_that_count(challenge: Challenge) -> QuerySet[Run]:
+    """The open runs of submissions that count on boards: neither void, nor of a team that is disqualified."""
+    return open_runs(challenge).filter(submission__void=False, submission__team__disqualified=False)
 
 
 def list_faults(challenge: Challenge) -> list[Fault]:
@@ -142,8 +147,8 @@ def has_failed(submission: Submission) -> bool:
 
 def waiting_in(challenge: Challenge, phase: str) -> list[Submission]:
     """The submissions of a phase that count and wait for a mended evaluator, in the order they were made."""
-    keys = open_runs(challenge).filter(submission__phase=phase).values("submission")
-    return list(Submission.objects.filter(pk__in=keys, void=False).select_related("team").order_by("made", "pk"))
+    keys = runs_that_count(challenge).filter(submission__phase=phase).values("submission")
+    return list(Submission.objects.filter(pk__in=keys).select_related("team").order_by("made", "pk"))
 
 
 def tell_organisers(challenge: Challenge, run: Run, causes: Sequence[Problem], *, evaluator: str) -> None:

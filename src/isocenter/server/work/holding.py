@@ -16,7 +16,7 @@ from isocenter.editions import Phase
 from isocenter.server import decisions
 from isocenter.server.models import Challenge, Decision, Run, User
 from isocenter.server.organising.moments import on_its_clock
-from isocenter.server.work.faults import CAUSES, open_runs
+from isocenter.server.work.faults import CAUSES, runs_that_count
 
 OUT = "results are out"
 """What the decision is called by which the site announces results."""
@@ -37,9 +37,7 @@ def held_phases(challenge: Challenge, phases: Collection[str] | None = None) -> 
         Those that are asked about, all if none are named. Others cost no query, so that their faults stay unknown.
     """
     names = [phase.name for phase in challenge.edition.phases if phases is None or phase.name in phases]
-    runs = open_runs(challenge).filter(
-        submission__phase__in=names, submission__void=False, submission__team__disqualified=False
-    )
+    runs = runs_that_count(challenge).filter(submission__phase__in=names)
     broken = list(runs.values_list("submission__phase", "submission", "finished"))
     if not broken:  # which is nearly always so, and costs nothing more
         return {}

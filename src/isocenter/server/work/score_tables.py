@@ -8,7 +8,6 @@ import math
 import tempfile
 from collections import OrderedDict
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from isocenter.evaluation import Challenge as Code
-    from isocenter.ranking import Rule
 
 # Tables that boards were made of a moment ago are wanted again in a moment.
 _MOST = 512
@@ -61,29 +59,24 @@ def table_bytes(table: pl.DataFrame, record: Mapping[str, Any]) -> bytes:
 def values_of(code: Code, table: pl.DataFrame) -> dict[str, float | None]:
     """By board, the score of one submission alone; None for one that is disqualified.
 
-    A board is left out if its rule needs others to compare with, or does not rank this submission.
+    A board is left out if its rule needs others to compare with, does not rank this submission, or fails.
     """
-    from isocenter.doors import rank
+    from isocenter.contest import guard_rule, score_alone
+    from isocenter.ranking import capabilities_of
 
     values: dict[str, float | None] = {}
-    last = replace(code.participation, counts="last", quota=None, per="phase", ladder=None, decimals=None)
-    best = replace(code, participation=replace(last, counts="best"))
     for name, rule in code.boards.items():
         try:
-            if rule not in _absolute:
-                # Twice the same: a rule that cannot say which of a team's own is the best refuses.
-                rank(best, {"one": [table, table]}, board=name)
-                _absolute.append(rule)
-            score = rank(replace(code, participation=last), {"one": table}, board=name)["one"].score
+            with guard_rule(rule):
+                relative = capabilities_of(rule).relative
+            if relative:
+                continue
+            score = score_alone(code, table, name, team="one")["one"].score
         except (ValueError, KeyError):
             continue
         if score is None or math.isfinite(score):
             values[name] = score
     return values
-
-
-_absolute: list[Rule] = []
-"""Rules that are known to score a submission without looking at others."""
 
 
 def rules_of(code: Code) -> dict[str, str]:

@@ -104,7 +104,9 @@ def _do(run: Run, stop: threading.Event) -> None:
         _log.info("%s", lost)
     except (DatabaseError, InterfaceError):
         raise  # the lease runs out, and somebody tries again
-    except Exception:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # also `sys.exit` in the code of a challenge, which must not end the worker
         _log.exception("run %s of %s failed", run.kind, run.challenge)
         with contextlib.suppress(queue.LeaseLost):
             scoring.broke(run, traceback.format_exc())

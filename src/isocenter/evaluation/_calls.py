@@ -1,4 +1,4 @@
-"""Check and evaluate: one submission against a reference."""
+"""The two calls of most people, with challenges by name or as objects."""
 
 from __future__ import annotations
 
@@ -6,22 +6,17 @@ import os
 import warnings
 from concurrent.futures import Executor
 
-import polars as pl
-
-from isocenter import evaluation
-from isocenter.evaluation import Challenge, load_challenge
+from isocenter.evaluation._challenge import Challenge
+from isocenter.evaluation._evaluation import Evaluation
+from isocenter.evaluation._registry import load_challenge
+from isocenter.evaluation._run import check, evaluate
 from isocenter.problems import Problem, report
 from isocenter.submissions import GridPolicy
 
 Path = str | os.PathLike[str]
 
 
-def challenge(name: str | Challenge) -> Challenge:
-    """The challenge of a name; a challenge itself is given back, so that every call takes either."""
-    return load_challenge(name) if isinstance(name, str) else name
-
-
-def check(
+def check_submission(
     challenge: str | Challenge,
     *,
     reference: Path,
@@ -35,21 +30,24 @@ def check(
     --------
     >>> import isocenter
     >>> isocenter.check("hecktor2020", reference="reference/", submission="team.zip")  # doctest: +SKIP
-    (Problem(severity='missing', message='expected CHUV012.nii.gz', case='CHUV012', file=''),)
+    (Problem(severity='missing', message='expected CHUV012.nii.gz', case='CHUV012', file='', code='missing_output',
+    origin='output'),)
     """
-    which = load_challenge(challenge) if isinstance(challenge, str) else challenge
-    return evaluation.check(which, reference=reference, submission=submission, executor=executor, grid=grid)
+    which = load_challenge(challenge)
+    return check(which, reference=reference, submission=submission, executor=executor, grid=grid)
 
 
-def evaluate(
+def evaluate_submission(
     challenge: str | Challenge,
     *,
     reference: Path,
     submission: Path,
     executor: Executor | None = None,
     grid: GridPolicy = "refuse",
-) -> pl.DataFrame:
-    """Score a submission and return its table: one row per number, columns case, part, metric, value, weight.
+) -> Evaluation:
+    """Score a submission: a polars table with the columns case, part, metric, value, weight, one row per number.
+
+    The result prints a summary, and keeps `problems` and `record`.
 
     Parameters
     ----------
@@ -68,9 +66,11 @@ def evaluate(
     SubmissionRefused
         If the submission as a whole cannot be used. A single case that cannot is in the table without a value, and
         named in a warning.
+    EvaluationFailed
+        If the evaluator or the machine failed in some case, through no fault of the output.
     """
-    which = load_challenge(challenge) if isinstance(challenge, str) else challenge
-    result = evaluation.evaluate(which, reference=reference, submission=submission, executor=executor, grid=grid)
+    which = load_challenge(challenge)
+    result = evaluate(which, reference=reference, submission=submission, executor=executor, grid=grid)
     if lost := [problem for problem in result.problems if problem.severity == "unusable"]:
         warnings.warn(f"{os.fspath(submission)}: not everything could be measured\n{report(lost)}", stacklevel=2)
-    return result.scores
+    return result
