@@ -92,7 +92,9 @@ def test_score_says_that_the_evaluator_failed_and_exits_3(
     assert "Traceback (most recent call last):" in result.stderr
     assert 'raise RuntimeError("lookup table has shape (3,)")' in result.stderr
     assert f"Finished cases are kept in {out}.journal" in result.stderr
-    assert "failed to be measured" not in result.output
+    assert "  not measured  CHUV002  –" in result.stderr
+    assert "\n1 not measured" in result.stderr
+    assert "unusable" not in result.output + result.stderr
     monkeypatch.setenv("DEFECT", "")  # mended
     again = run("score", *where, "--out", out, "--workers", 1)
     assert again.exit_code == 0

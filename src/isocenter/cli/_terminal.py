@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from isocenter.ranking import Board
 
 HELP_PAGE = "docs/how-to/fix-a-submission.md"
+_NOT_MEASURED = "not measured"
 
 EVALUATOR_FAILED = 3
 """The exit code where something was not measured through no fault of the output."""
@@ -66,7 +67,7 @@ def bootstrap_progress() -> Iterator[Callable[[int, int], None]]:
 
 def show_problems(problems: Sequence[Problem], *, err: bool = False) -> None:
     """One line per problem: what follows from it, case, file, what was found."""
-    rows = [(p.severity, p.case or "…", p.file or "–", p.message) for p in problems]
+    rows = [(_consequence(p), p.case or "…", p.file or "–", p.message) for p in problems]
     widths = [max((len(row[i]) for row in rows), default=0) for i in range(3)]
     for row in rows:
         cells = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False))
@@ -75,8 +76,14 @@ def show_problems(problems: Sequence[Problem], *, err: bool = False) -> None:
 
 def count_problems(problems: Sequence[Problem]) -> str:
     """In a few words: "2 unusable, 1 missing"."""
-    counts = Counter(p.severity for p in problems)
-    return ", ".join(f"{counts[s]} {s}" for s in ("refused", "unusable", "missing", "warning", "note") if counts[s])
+    counts = Counter(_consequence(p) for p in problems)
+    order = ("refused", _NOT_MEASURED, "unusable", "missing", "warning", "note")
+    return ", ".join(f"{counts[one]} {one}" for one in order if counts[one])
+
+
+def _consequence(problem: Problem) -> str:
+    """What follows from a problem: an output that nobody could measure is not said to be unusable."""
+    return _NOT_MEASURED if problem.severity == "unusable" and problem.origin in _FAILING else problem.severity
 
 
 def problem_dicts(problems: Sequence[Problem], *, detail: bool = False) -> list[dict[str, str]]:
