@@ -311,7 +311,7 @@ def test_a_full_disk_leaves_nothing(soft: Path, tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_stopped_run_leaves_nothing(soft: Path, tmp_path: Path) -> None:
-    for number in range(400):
+    for number in range(5_000):
         os.link(soft / "B_2.nii.gz", soft / f"X{number}.nii.gz")
     command = [str(Path(sys.executable).with_name("isocenter")), "convert", "to-candidates", soft, tmp_path / "out"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
