@@ -43,7 +43,7 @@ def edition(folder: Path, *, teams: int = TEAMS, cases: int = CASES) -> Folder:
             rows += [scores.Row(f"c{n:04d}", "", metric, float(value)) for n, value in enumerate(values)]
         table = path / "scores" / f"team {team:02d}.parquet"
         scores.write(scores.frame(rows), table, record={"challenge": "many", "reference": "0"})
-        entries.append(Entry(f"team {team:02d}", table, "test"))
+        entries.append(Entry(team=f"team {team:02d}", table=table, file=table.name, phase="test"))
     return Folder(path, editions.load(path), many, "test", tuple(entries))
 
 
