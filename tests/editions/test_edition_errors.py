@@ -107,7 +107,7 @@ USED = "this name was already used above; each phase and each prize has its own 
 VALUE = "what follows the = is no value; a text stands in quotes, a date and a number do not"
 WEIGHTS = 'metrics = ["dice", { metric = "jaccard", weight = 2 }]'
 METRIC = "write the name of a metric in quotes"
-DECIMALS = 'write a whole number from 0 to 15, or "catalogue"'
+DECIMALS = 'write "noise", a whole number from 0 to 15, or "catalogue"'
 ONE_WEIGHTED = 'write a name in quotes, or { metric = "dice", weight = 2 }'
 WEIGHTED = (
     "write names of metrics between brackets, with weights or without, such as "

@@ -107,7 +107,7 @@ def rules(draw: st.DrawFn) -> Rule:
                 plain,
                 alpha=draw(st.floats(0, 1, exclude_min=True, exclude_max=True)),
                 adjust=draw(st.sampled_from(["none", "holm", "bonferroni", "bh"])),
-                decimals=draw(st.none() | st.integers(0, 15)),
+                decimals=draw(st.none() | st.just("catalogue") | st.integers(0, 15)),
                 **common,
             )
         case "normalised-sum":
@@ -189,7 +189,7 @@ def test_the_description_of_doserad_in_full() -> None:
 def test_what_has_a_default_may_be_left_out() -> None:
     assert rule_of({"rule": "tests", "metric": "dice", "missing": 0}) == TestThenRank("dice", FixedValue(0.0))
     assert rule_of({"rule": "detection", "metric": "auroc"}) == DetectThenRank("auroc")
-    assert describe(TestThenRank("dice", FixedValue(0.0)))["decimals"] == "catalogue"
+    assert describe(TestThenRank("dice", FixedValue(0.0)))["decimals"] == "noise"
 
 
 @pytest.mark.parametrize("metrics", [{"metric": "dice"}, {"metrics": ["dice"]}, {"metrics": [{"metric": "dice"}]}])
@@ -305,7 +305,7 @@ WEIGHTED: dict[str, Any] = {"rule": "weighted-ranks", "metrics": ["dice", "jacca
         (
             {"rule": "tests", "decimals": 2.5},
             "decimals",
-            '2.5 is not allowed; write a whole number from 0 to 15, or "cat',
+            '2.5 is not allowed; write "noise", a whole number from 0 to 15, or "cat',
         ),
         ({"rule": "tests", "decimals": True}, "decimals", "true is not allowed"),
         ({"rule": "mean-rank"}, "ties", 'is missing; write "min", "average" or "dense"'),
@@ -549,7 +549,8 @@ def test_the_pseudo_code_of_weighted_ranks() -> None:
             TestThenRank("dice", WorstPossible(), adjust="holm"),
             "P = P adjusted by holm over all K (K − 1) ordered pairs",
         ),
-        (TestThenRank("dice", WorstPossible()), "rounded to 4 decimals"),
+        (TestThenRank("dice", WorstPossible()), "sizes within rounding noise made equal"),
+        (TestThenRank("dice", WorstPossible(), decimals="catalogue"), "rounded to 4 decimals"),
         (TestThenRank("dice", WorstPossible(), decimals=2), "rounded to 2 decimals"),
         (
             NormalisedSum(metrics=(("dice", 1), ("recall", 2)), missing=WorstPossible()),

@@ -190,6 +190,29 @@ def test_equal_submissions_are_not_different_whatever_the_last_bit_says() -> Non
         assert signed_rank(a, b, **options) == SignedRank(0.0, 0, 3, 1.0, "none", side)
         assert paired_t(a, b, **options) == PairedT(0.0, 0.0, 0.0, 0.0, 2, 1.0, 0.95, side)
     assert signed_rank(a, b, better="higher", decimals=None).n == 2
+    assert signed_rank(a, b, better="higher", decimals="noise").n == 0
+    assert paired_t(a, b, better="higher", decimals="noise").p == 1.0
+
+
+@pytest.mark.parametrize("other", ["team2", "team3", "team4", "team5", "team6"])
+def test_without_noise_it_is_the_test_of_exact_hundredths(other: str) -> None:
+    scores = golden_scores()
+    a, b = scores["team1"], scores[other]
+    rounded, denoised = (signed_rank(a, b, better="lower", decimals=how) for how in (2, "noise"))
+    assert denoised == rounded
+
+
+@given(st.integers(2, 60), st.integers(0, 2**32 - 1), st.sampled_from(["higher", "lower"]))
+@settings(deadline=None, max_examples=50)
+def test_where_there_is_no_noise_nothing_is_rounded(size: int, seed: int, better: Any) -> None:
+    rng = np.random.default_rng(seed)
+    a, b = rng.random(size), rng.random(size)
+    np.testing.assert_array_equal(
+        differences(a, b, better=better, decimals="noise"), differences(a, b, better=better, decimals=None)
+    )
+    expected = scipy_stats.ttest_rel(a, b, alternative="greater" if better == "higher" else "less")
+    found = paired_t(a, b, better=better, decimals="noise")
+    assert (found.t, found.p) == pytest.approx((expected.statistic, expected.pvalue), rel=1e-12)
 
 
 @pytest.mark.parametrize("better", ["higher", "lower"])
@@ -267,7 +290,7 @@ def test_tiny_and_huge_differences_have_a_spread_too() -> None:
         ({"a": [1e308, 1], "b": [-1e308, 1]}, r"0 \(1e\+308\)"),
         ({"a": [math.nan] * 9, "b": [0] * 9}, r"4 \(nan\) and 4 more"),
         ({"a": [1e14, 1], "decimals": 2}, r"a difference of 1e\+14 is too large to be rounded to 2 decimals"),
-        ({"decimals": 16}, "from 0 to 15, or None; not 16"),
+        ({"decimals": 16}, "from 0 to 15, 'noise' or None; not 16"),
         ({"decimals": -1}, "not -1"),
         ({"decimals": True}, "not True"),
         ({"decimals": 2.0}, "not 2.0"),

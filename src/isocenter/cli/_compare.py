@@ -121,10 +121,11 @@ def _text(found: Comparisons, values: PairedValues) -> str:
     if found.test != "t":
         return "\n".join(lines)
     first = len(lines) - len(found.rows)
+    digits = values.metric.decimals + 1
     cells = [f"{100 * (1 - found.alpha):g} % interval of a − b, not adjusted"]
     for row in found.rows:
         low, high = values.interval(row.a, row.b, level=1 - found.alpha)
-        cells.append("–" if math.isnan(low) else f"[{low:+.{values.decimals + 1}f}, {high:+.{values.decimals + 1}f}]")
+        cells.append("–" if math.isnan(low) else f"[{low:+.{digits}f}, {high:+.{digits}f}]")
     width = max(map(len, lines[first - 1 :]))
     shown = [f"{line.ljust(width)}  {cell}" for line, cell in zip(lines[first - 1 :], cells, strict=True)]
     return "\n".join([*lines[: first - 1], *shown])
@@ -138,7 +139,7 @@ def _data(opened: Opened, values: PairedValues, found: list[Comparisons]) -> dic
         "board": opened.board,
         "metric": values.metric.name,
         "better": first.better,
-        "decimals": values.decimals,
+        "decimals": first.decimals,
         "cases": len(set(values.cases)),
         "values": len(values.cases),
         "family": first.family,

@@ -32,7 +32,8 @@ class PairedValues:
     metric
         Whose values they are.
     decimals
-        To which differences are rounded before they are tested.
+        To which differences are rounded before they are tested, where the rule declares it; "noise": they are not, but
+        rounding noise breaks no tie.
     values
         By team that competes, in the order of the board. What stands in for a missing case is a value.
     cases
@@ -42,7 +43,7 @@ class PairedValues:
     """
 
     metric: Metric
-    decimals: int
+    decimals: int | Literal["noise"]
     values: Mapping[str, Floats]
     cases: tuple[str, ...]
     first: tuple[str, ...]
@@ -78,7 +79,7 @@ class PairedValues:
         return compare(
             self.values,
             better=self.metric.better,
-            decimals=self.decimals,
+            decimals=self.metric.decimals if test == "sign-flip" and self.decimals == "noise" else self.decimals,
             family=family,
             test=test,
             adjust=adjust,
@@ -88,6 +89,7 @@ class PairedValues:
             alpha=alpha,
             replicates=replicates,
             seed=seed,
+            digits=self.metric.decimals + 1,
         )
 
     def interval(self, a: str, b: str, *, level: float = 0.95) -> tuple[float, float]:
@@ -132,8 +134,9 @@ def significance(
 
     Notes
     -----
-    The direction of the metric and the decimals that differences are rounded to are those of the catalogue (of the
-    rule, where it names decimals). Only a metric with a value per case can be tested so: a rule that ranks by several
+    The direction of the metric is that of the catalogue. Student's and Wilcoxon's tests take differences as they are,
+    unless the rule names decimals. Sign flips round them to the decimals of the catalogue, so that their sums can be
+    counted. Only a metric with a value per case can be tested so: a rule that ranks by several
     metrics, or by a number of the whole cohort such as the AUROC, is refused.
 
     Examples

@@ -15,6 +15,7 @@ from isocenter.stats._differences import (
     TAILS,
     Alternative,
     Better,
+    Decimals,
     Floats,
     Ints,
     differences,
@@ -76,7 +77,7 @@ def clustered_signed_rank(
     cluster: Iterable[Hashable],
     *,
     better: Better,
-    decimals: int | None,
+    decimals: Decimals = None,
     alternative: Alternative = "better",
 ) -> ClusteredSignedRank:
     """The signed-rank test of Rosner, Glynn and Lee for members of clusters, which may differ in size.

@@ -14,7 +14,16 @@ from isocenter.stats._adjust import ADJUSTMENTS, Adjustment
 from isocenter.stats._adjust import adjust as adjusted_for
 from isocenter.stats._clustered import clustered_signed_rank
 from isocenter.stats._comparisons import FAMILIES, TESTS, Comparison, Comparisons, Family, Test
-from isocenter.stats._differences import Alternative, Better, Floats, check_reading, checked_scores, numbered, one_of
+from isocenter.stats._differences import (
+    Alternative,
+    Better,
+    Decimals,
+    Floats,
+    check_reading,
+    checked_scores,
+    numbered,
+    one_of,
+)
 from isocenter.stats._paired import paired_t, signed_rank
 from isocenter.stats._sign_flip import sign_flip
 
@@ -26,7 +35,7 @@ def compare(
     scores: Mapping[str, ArrayLike],
     *,
     better: Better,
-    decimals: int | None,
+    decimals: Decimals = None,
     family: Family = "winner-vs-rest",
     test: Test = "wilcoxon",
     adjust: Adjustment = "holm",
@@ -36,6 +45,7 @@ def compare(
     alpha: float = 0.05,
     replicates: int = 10_000,
     seed: int = 0,
+    digits: int | None = None,
 ) -> Comparisons:
     """Compare submissions on the same cases: one family of paired tests, adjusted together.
 
@@ -65,6 +75,8 @@ def compare(
         An adjusted p of at most this is significant.
     replicates, seed
         Of a sign-flip test that cannot be exact.
+    digits
+        With how many decimals the text prints differences that are not rounded.
 
     Examples
     --------
@@ -111,6 +123,7 @@ def compare(
         clusters=None if clusters is None else max(clusters) + 1,
         methods=tuple(sorted({how for _, how, _ in found if how})),
         seed=seed if any(drawn for _, _, drawn in found) else None,
+        digits=digits,
     )
 
 
@@ -121,7 +134,7 @@ def _p_value(
     b: Floats,
     *,
     better: Better,
-    decimals: int | None,
+    decimals: Decimals,
     alternative: Alternative,
     replicates: int,
     seed: int,

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, NamedTuple
 
 from isocenter.stats._adjust import Adjustment
-from isocenter.stats._differences import ALTERNATIVES, Alternative, Better
+from isocenter.stats._differences import ALTERNATIVES, Alternative, Better, Decimals
 from isocenter.stats._provenance import record
 
 Family = Literal["winner-vs-rest", "all-ordered", "all-unordered"]
@@ -77,6 +77,8 @@ class Comparisons:
         How p was found, in words; more than one where it depends on the pair.
     seed
         Of flips that were drawn; None where none were.
+    digits
+        With how many decimals the text prints differences that were not rounded; None prints four significant digits.
     """
 
     rows: tuple[Comparison, ...]
@@ -86,10 +88,11 @@ class Comparisons:
     adjustment: Adjustment
     alpha: float
     better: Better
-    decimals: int | None
+    decimals: Decimals
     clusters: int | None
     methods: tuple[str, ...]
     seed: int | None
+    digits: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values: what is undefined is null."""
@@ -104,7 +107,7 @@ class Comparisons:
         return f"{TESTS[self.test]}{grouped}"
 
     def _title(self) -> str:
-        rounded = "" if self.decimals is None else f"; differences rounded to {self.decimals} decimals"
+        rounded = f"; differences rounded to {self.decimals} decimals" if isinstance(self.decimals, int) else ""
         tests = f"{len(self.rows)} test{'s' * (len(self.rows) != 1)}"
         found = f" {' or '.join(self.methods)}," if self.methods else ""
         return (
@@ -119,7 +122,8 @@ class Comparisons:
 
     def _cells(self, row: Comparison) -> tuple[str, ...]:
         # A mean is known better than the values that it is of: one decimal more.
-        shown = f"{row.difference:+.4g}" if self.decimals is None else f"{row.difference:+.{self.decimals + 1}f}"
+        digits = self.decimals + 1 if isinstance(self.decimals, int) else self.digits
+        shown = f"{row.difference:+.4g}" if digits is None else f"{row.difference:+.{digits}f}"
         return row.a, row.b, str(row.n), shown, shown_p(row.p), shown_p(row.adjusted), "*" * row.significant
 
 

@@ -1,7 +1,8 @@
 """Scores of the same cases, and their differences: what every paired test begins with.
 
 Scores with two decimals differ by 0.07 in one case and by 0.07000000000000006 in the next. Tests of ranks would break
-a tie there, so differences are rounded to the decimals that the scores have a right to before anything else.
+a tie there. With `decimals="noise"`, differences that only rounding noise tells apart are made equal, and all others
+stay as they are; a number of decimals rounds all of them.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from isocenter.resampling.permutations import Tail
 
 Better = Literal["higher", "lower"]
 Alternative = Literal["better", "worse", "two-sided"]
+Decimals = int | Literal["noise"] | None
+"""To how many decimals differences are rounded; "noise": only those become equal that rounding noise tells apart."""
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -33,24 +36,29 @@ _MOST_UNITS = 1e15
 # Squares and sums of such scores are still numbers; larger ones are nobody's scores.
 _LARGEST = 1e150
 _NAMED = 5
+# A score is the result of a few operations, each of which is off by half a unit in the last place.
+_NOISE = 16 * float(np.finfo(np.float64).eps)
 
 
-def differences(a: ArrayLike, b: ArrayLike, *, better: Better, decimals: int | None) -> Floats:
+def differences(a: ArrayLike, b: ArrayLike, *, better: Better, decimals: Decimals) -> Floats:
     """How much better a is than b, case by case: a − b if higher is better, b − a if lower is.
 
-    With `decimals`, in whole units of the last decimal. What lies half-way between two units, but for rounding noise of
-    a millionth, goes to the even one, so that noise decides nothing and a and b can change places.
+    With "noise", sizes that only rounding noise tells apart become one; see `merge_noise`. With a number of decimals,
+    differences are in whole units of the last one. A difference half-way between two units, but for rounding noise of a
+    millionth, goes to the even one, so that noise decides nothing and a and b can change places.
     """
     scores = checked_scores({"a": a, "b": b})
     return oriented(scores["a"], scores["b"], better=better, decimals=decimals)
 
 
-def oriented(a: Floats, b: Floats, *, better: Better, decimals: int | None) -> Floats:
+def oriented(a: Floats, b: Floats, *, better: Better, decimals: Decimals) -> Floats:
     """The `differences` of scores that were checked; b may be many rows of them."""
     check_reading(better, decimals)
     d = a - b if better == "higher" else b - a
     if decimals is None:
         return d
+    if decimals == "noise":
+        return merge_noise(d, noise_of(a, b))
     units = d * 10.0**decimals
     if not (np.abs(units) < _MOST_UNITS).all():
         msg = f"a difference of {np.abs(d).max():g} is too large to be rounded to {decimals} decimals"
@@ -58,17 +66,41 @@ def oriented(a: Floats, b: Floats, *, better: Better, decimals: int | None) -> F
     return np.rint(np.round(units, 6))
 
 
+def noise_of(a: Floats, b: Floats) -> float:
+    """How far two equal differences of such scores can lie apart by rounding alone: 16 ε · max(|a|, |b|)."""
+    return _NOISE * float(max(np.abs(a).max(initial=0.0), np.abs(b).max(initial=0.0)))
+
+
+def merge_noise(d: Floats, noise: float) -> Floats:
+    """Differences, row by row, in which sizes that lie within `noise` of the next smaller one take its size.
+
+    Sizes within `noise` of 0 become 0. Rounding to a fixed grid would split some ties at the borders of its cells;
+    chains of neighbours split none.
+    """
+    size = np.abs(d)
+    order = np.argsort(size, axis=-1, kind="stable")
+    ascending = np.take_along_axis(size, order, axis=-1)
+    gap = np.diff(ascending, axis=-1, prepend=0.0)
+    # The first of each chain; a chain that begins at 0 (position −1) is one of zeros.
+    position = np.arange(d.shape[-1])
+    start = np.maximum.accumulate(np.where(gap > noise, position, -1), axis=-1)
+    merged = np.where(start < 0, 0.0, np.take_along_axis(ascending, np.maximum(start, 0), axis=-1))
+    tied = np.empty_like(merged)
+    np.put_along_axis(tied, order, merged, axis=-1)
+    return np.copysign(tied, d)
+
+
 def check_reading(better: object, decimals: object) -> None:
     """Complain about a direction that is none, and about decimals that a float does not have."""
     one_of("better", better, ("higher", "lower"))
-    if decimals is not None and (type(decimals) is not int or not 0 <= decimals <= _MOST_DECIMALS):
-        msg = f"decimals are a whole number from 0 to {_MOST_DECIMALS}, or None; not {decimals!r}"
+    if decimals not in (None, "noise") and (type(decimals) is not int or not 0 <= decimals <= _MOST_DECIMALS):
+        msg = f"decimals are a whole number from 0 to {_MOST_DECIMALS}, 'noise' or None; not {decimals!r}"
         raise ValueError(msg)
 
 
-def in_their_unit(d: Floats, decimals: int | None) -> Floats:
+def in_their_unit(d: Floats, decimals: Decimals) -> Floats:
     """Differences in the unit of the scores again."""
-    return d if decimals is None else d / 10.0**decimals
+    return d if decimals is None or decimals == "noise" else d / 10.0**decimals
 
 
 def checked_scores(scores: Mapping[str, ArrayLike]) -> dict[str, Floats]:

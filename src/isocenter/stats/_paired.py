@@ -14,11 +14,15 @@ from isocenter.stats._differences import (
     TAILS,
     Alternative,
     Better,
+    Decimals,
     Floats,
+    checked_scores,
     differences,
     in_their_unit,
     multiplicities,
+    noise_of,
     one_of,
+    oriented,
 )
 from isocenter.stats._provenance import record
 
@@ -102,7 +106,7 @@ def signed_rank(
     b: ArrayLike,
     *,
     better: Better,
-    decimals: int | None,
+    decimals: Decimals = None,
     alternative: Alternative = "better",
     zeros: Zeros = "drop",
     exact: Exact = "auto",
@@ -118,8 +122,8 @@ def signed_rank(
     better
         Whether higher or lower scores are better.
     decimals
-        Differences are rounded to so many decimals before they are ranked: the decimals that the scores are declared
-        with. None ranks them as they are, which is right for scores without rounding noise only, such as counts.
+        None ranks differences as they are; with "noise", those that only rounding noise tells apart are ties; a number
+        rounds them to so many decimals first, such as those that the scores were published with.
     alternative
         "better": a is better than b; "worse": b is better than a; or "two-sided".
     zeros
@@ -199,14 +203,15 @@ def paired_t(
     b: ArrayLike,
     *,
     better: Better,
-    decimals: int | None,
+    decimals: Decimals = None,
     alternative: Alternative = "better",
     level: float = 0.95,
 ) -> PairedT:
     """Student's t test of paired scores, with the interval of the mean difference.
 
     The parameters are those of `signed_rank`. The mean is that of a − b, whatever is better, and its interval has two
-    sides, whatever the alternative is.
+    sides, whatever the alternative is. "noise" changes no difference; only if nothing but noise is between them, they
+    are taken as equal.
 
     Notes
     -----
@@ -234,7 +239,11 @@ def paired_t(
         msg = f"the level of an interval is within 0 and 1, not {level}"
         raise ValueError(msg)
     sign = 1.0 if better == "higher" else -1.0
-    d = sign * in_their_unit(differences(a, b, better=better, decimals=decimals), decimals)
+    x, y = checked_scores({"a": a, "b": b}).values()
+    exact = None if decimals == "noise" else decimals
+    d = sign * in_their_unit(oriented(x, y, better=better, decimals=exact), exact)
+    if decimals == "noise" and np.ptp(d) <= noise_of(x, y):
+        d = np.full_like(d, d[0] if abs(d[0]) > noise_of(x, y) else 0.0)
     n, df = d.size, d.size - 1
     mean = float(d[0]) if (d == d[0]).all() else math.fsum(d) / n
     if n == 1:

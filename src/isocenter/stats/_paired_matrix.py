@@ -5,14 +5,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from isocenter.stats._differences import Better, Floats, check_reading, checked_scores, multiplicities, oriented
+from isocenter.stats._differences import (
+    Better,
+    Decimals,
+    Floats,
+    check_reading,
+    checked_scores,
+    multiplicities,
+    oriented,
+)
 
 # Draws done side by side: enough to keep the processor busy, few enough that their counts stay in its cache.
 _LANES = 64
 
 
 def signed_rank_matrix(
-    x: ArrayLike, *, better: Better, decimals: int | None, weights: ArrayLike | None = None
+    x: ArrayLike, *, better: Better, decimals: Decimals = None, weights: ArrayLike | None = None
 ) -> Floats:
     """One-sided p values of all ordered pairs: entry [i, j] is small where row i is better than row j.
 
@@ -63,7 +71,7 @@ def signed_rank_matrix(
     return p[0] if one else p
 
 
-def _sorted_pairs(rows: Floats, *, better: Better, decimals: int | None) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _sorted_pairs(rows: Floats, *, better: Better, decimals: Decimals) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The steps of each pair i < j, cases by the size of their difference, and how many have none."""
     from isocenter.stats._paired_kernels import AHEAD, LAST, SHIFT
 

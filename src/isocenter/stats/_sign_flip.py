@@ -15,6 +15,7 @@ from isocenter.stats._differences import (
     TAILS,
     Alternative,
     Better,
+    Decimals,
     Floats,
     Ints,
     differences,
@@ -82,7 +83,7 @@ def sign_flip(
     b: ArrayLike,
     *,
     better: Better,
-    decimals: int | None,
+    decimals: Decimals = None,
     alternative: Alternative = "better",
     cluster: Iterable[Hashable] | None = None,
     statistic: Statistic = "mean",
@@ -140,7 +141,7 @@ def sign_flip(
     if not values.any():
         return SignFlip(shown, 0, 1.0, "none", statistic, alternative)
     n = int(owner[-1]) + 1
-    whole = _lattice(values) if statistic == "mean" and decimals is not None and exact else None
+    whole = _lattice(values) if statistic == "mean" and isinstance(decimals, int) and exact else None
     if whole is not None:
         p = share_of_flips(np.abs(whole), int(whole[whole > 0].sum()), TAILS[alternative])
         return SignFlip(shown, n, p, "exact", statistic, alternative)

@@ -110,12 +110,13 @@ def _tests(
         f"Board {name}: is the error of {winner} lower than that of each other team? Against any of them {winner} is "
         f"better in at least {100 * least:.1f} % of {unit}."
     )
-    return table(anchor(f"kbp-tests-{name}"), caption, columns, rows, notes=_notes(values, unit, plain, grouped))
+    return table(anchor(f"kbp-tests-{name}"), caption, columns, rows, notes=_notes(unit, plain, grouped))
 
 
-def _notes(values: PairedValues, unit: str, plain: Comparisons, grouped: Comparisons | None) -> list[str]:
+def _notes(unit: str, plain: Comparisons, grouped: Comparisons | None) -> list[str]:
+    rounded = f", differences rounded to {plain.decimals} decimals" if isinstance(plain.decimals, int) else ""
     told = (
-        f"p: Wilcoxon signed-rank test over {unit}, one-sided, differences rounded to {values.decimals} decimals "
+        f"p: Wilcoxon signed-rank test over {unit}, one-sided{rounded} "
         f"({'; '.join(plain.methods)}); adjusted for all other teams by Holm's method. The winner was found by the "
         "same scores, so p is rather too small."
     )

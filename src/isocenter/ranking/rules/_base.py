@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeVar, cast
 
 import polars as pl
 
@@ -61,11 +61,15 @@ class Rule(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CaseValues:
-    """The one metric behind a score, and how its values are read, for paired tests on the same cases."""
+    """The one metric behind a score, and how its values are read, for paired tests on the same cases.
+
+    `decimals` are those that a rule declares for its tests: differences are rounded to them. "noise": only those become
+    ties that rounding noise tells apart.
+    """
 
     metric: Metric
     missing: Missing
-    decimals: int
+    decimals: int | Literal["noise"] = "noise"
     over: Over = "cases"
     undefined: Undefined = "refuse"
 
@@ -234,7 +238,7 @@ class OfOneMetric(RankingRule):
     def case_values(self) -> CaseValues:
         """The metric, as the catalogue has it."""
         metric = catalogue.get(self.metric)
-        return CaseValues(metric, self.missing, metric.decimals)
+        return CaseValues(metric, self.missing)
 
     def alternatives(self, asked: Asked) -> Iterator[Variant]:
         """Other aggregations, metrics and policies."""

@@ -118,7 +118,7 @@ class MeanThenRank(OfOneMetric):
     def case_values(self) -> CaseValues:
         """The metric, over what the mean is."""
         metric = catalogue.get(self.metric)
-        return CaseValues(metric, self.missing, metric.decimals, self.over, self.undefined)
+        return CaseValues(metric, self.missing, over=self.over, undefined=self.undefined)
 
     def aggregations(self, asked: Asked) -> Iterator[Variant]:
         """By parts, the other way to put them together; the other aggregations know one number per case."""

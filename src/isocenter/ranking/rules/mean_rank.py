@@ -123,7 +123,7 @@ class RankThenMean(RankingRule):
         if len(self.reads) > 1:
             return RankingRule.case_values(self)
         metric = catalogue.get(self.reads[0])
-        return CaseValues(metric, self.missing, metric.decimals)
+        return CaseValues(metric, self.missing)
 
     def alternatives(self, asked: Asked) -> Iterator[Variant]:
         """Other aggregations, ties, metrics and policies."""

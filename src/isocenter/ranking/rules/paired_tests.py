@@ -39,7 +39,7 @@ _MOST_VALUES = 20_000_000
 def _read_decimals(value: object) -> object:
     """A number or a word; checked here, as a union would report a problem once per member."""
     whole = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 15
-    if value == "catalogue" or whole:
+    if value in ("noise", "catalogue") or whole:
         return value
     raise Wrong(value)
 
@@ -65,17 +65,21 @@ AdjustmentSetting = Annotated[
     "What is done about their number.",
 ]
 Decimals = Annotated[
-    int | None,
+    int | Literal["catalogue"] | None,
     Written(
-        Annotated[int | Literal["catalogue"], Read(_read_decimals)],
-        read=lambda value: None if value == "catalogue" else value,
-        write=lambda value: "catalogue" if value is None else value,
+        Annotated[int | Literal["noise", "catalogue"], Read(_read_decimals)],
+        read=lambda value: None if value == "noise" else value,
+        write=lambda value: "noise" if value is None else value,
     ),
     choice(
-        {"a whole number": "from 0 to 15", '"catalogue"': "as many as tables print of the metric"},
-        what='a whole number from 0 to 15, or "catalogue"',
-        example='"catalogue"',
-        absent="as many as tables print of the metric",
+        {
+            '"noise"': "differences are not rounded; those that only rounding noise tells apart are ties",
+            "a whole number": "from 0 to 15",
+            '"catalogue"': "as many as tables print of the metric",
+        },
+        what='"noise", a whole number from 0 to 15, or "catalogue"',
+        example='"noise"',
+        absent="they are not, but rounding noise breaks no tie",
     ),
     "To how many decimals differences are rounded.",
 ]
@@ -95,8 +99,8 @@ class TestThenRank(OfOneMetric):
     adjust
         For how many tests are made: all K (K - 1) ordered pairs are one family.
     decimals
-        To how many decimals differences are rounded before they are ranked, so that rounding noise breaks no tie; None
-        takes those of the metric in the catalogue.
+        To how many decimals differences are rounded before they are ranked. None: they are not, and those that only
+        rounding noise tells apart are ties. "catalogue" takes the decimals that tables print of the metric.
 
     Notes
     -----
@@ -139,8 +143,10 @@ class TestThenRank(OfOneMetric):
         return CaseValues(catalogue.get(self.metric), self.missing, self._decimals)
 
     @property
-    def _decimals(self) -> int:
-        return catalogue.get(self.metric).decimals if self.decimals is None else self.decimals
+    def _decimals(self) -> int | Literal["noise"]:
+        if self.decimals == "catalogue":
+            return catalogue.get(self.metric).decimals
+        return "noise" if self.decimals is None else self.decimals
 
     def words(self, name: Naming) -> str:
         """Tests, missing cases and ties."""
@@ -156,11 +162,13 @@ class TestThenRank(OfOneMetric):
         """Values, tests of all pairs, shares, ranks."""
         family = [f"P = P adjusted by {self.adjust} over all K (K − 1) ordered pairs"] if self.adjust != "none" else []
         wins = f"{catalogue.get(self.metric).better} wins"
+        kept = self._decimals
+        rounded = ", sizes within rounding noise made equal" if kept == "noise" else f", rounded to {kept} decimals"
         lines = [
             "for each submission s:",
             *_lines.cells(self.metric, self.missing),
             "for each pair s ≠ t of the K submissions:",
-            f"    d[i] = x[s, i] − x[t, i], rounded to {self._decimals} decimals",
+            f"    d[i] = x[s, i] − x[t, i]{rounded}",
             f"    P[s, t] = one-sided p of the signed-rank test of d, with continuity correction ({wins})",
             *family,
             "for each submission s:",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from isocenter.server.boards.plots import kept
 from isocenter.server.submitting.measured import Measured, table_of
@@ -82,7 +82,7 @@ def compare(a: Measured, b: Measured, metric: Metric, names: tuple[str, str]) ->
     except ValueError:  # no board ranks by it alone, or by what no test is for
         values = measured
         standing = " Cases that only one of them has a number of are left out."
-        tested = _tested(values, metric, metric.decimals, standing)
+        tested = _tested(values, metric, "noise", standing)
     names_of_cases = dict.fromkeys(case.name for case in (*a.cases, *b.cases))
     pairs = [_pair(case, values, measured, metric) for case in names_of_cases]
     sign = 1.0 if metric.better == "higher" else -1.0
@@ -113,8 +113,8 @@ def _pair(case: str, values: _Values, measured: _Values, metric: Metric) -> Pair
     return Pair(case, x, y, more, "a" if better > 0 else "b" if better < 0 else "", stands_in)
 
 
-def _as_on_the_board(a: Measured, b: Measured, metric: Metric) -> tuple[_Values, int]:
-    """What the board compares, and to how many decimals."""
+def _as_on_the_board(a: Measured, b: Measured, metric: Metric) -> tuple[_Values, int | Literal["noise"]]:
+    """What the board compares, and to how many decimals, where its rule rounds."""
     import polars as pl
 
     from isocenter.ranking import paired_values
@@ -130,7 +130,7 @@ def _as_on_the_board(a: Measured, b: Measured, metric: Metric) -> tuple[_Values,
 
 
 def _tested(
-    values: _Values, metric: Metric, decimals: int, standing: str
+    values: _Values, metric: Metric, decimals: int | Literal["noise"], standing: str
 ) -> tuple[float | None, float | None, float | None, str]:
     """Mean of the differences, its interval, and the test."""
     from isocenter.stats import paired_t, signed_rank
