@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -8,6 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isocenter.evaluation import load_challenge
+from isocenter.metrics import catalogue
 from isocenter.scores import SCHEMA, Row, ScoreTableError, check, frame, read, read_record, write
 
 values = st.one_of(st.none(), st.floats(0, 1))
@@ -91,3 +95,23 @@ def test_a_bad_table_is_not_written_and_leaves_the_old_one(tmp_path: Path) -> No
         write(good.with_columns(value=pl.lit(2.0)), tmp_path / "x.parquet")
     assert (tmp_path / "x.parquet").read_bytes() == before
     assert os.listdir(tmp_path) == ["x.parquet"]
+
+
+def test_a_table_of_a_challenge_is_read_although_nothing_was_loaded_before(tmp_path: Path) -> None:
+    load_challenge("openkbp2020")
+    table = frame([Row("P1", "", "dose_error", 1.5)])
+    write(table, tmp_path / "team.parquet", record={"challenge": "openkbp2020"})
+    code = "import sys; from isocenter import scores; print(scores.read(sys.argv[1])['metric'][0])"
+    command = [sys.executable, "-c", code, str(tmp_path / "team.parquet")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "dose_error\n"), done.stderr
+
+
+def test_a_table_of_a_challenge_that_is_not_installed_says_so(tmp_path: Path) -> None:
+    catalogue.register(catalogue.Metric("nobodys_metric", "", "higher", (0.0, 1.0), 2, "for this test"))
+    table = frame([Row("P1", "", "nobodys_metric", 0.5)])
+    write(table, tmp_path / "team.parquet", record={"challenge": "nobodys2031"})
+    code = "import sys; from isocenter import scores; scores.read(sys.argv[1])"
+    command = [sys.executable, "-c", code, str(tmp_path / "team.parquet")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert "It holds scores of nobodys2031, which is not installed here" in done.stderr

@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -149,16 +150,32 @@ def write(table: pl.DataFrame, path: str | os.PathLike[str], *, record: Mapping[
 def read(path: str | os.PathLike[str]) -> pl.DataFrame:
     """Read and check a score table.
 
-    A metric of another package is known once its challenge is loaded: `isocenter.challenge(name)`.
+    Metrics that a challenge registers are known once it is imported. If some are not, the challenge that the record of
+    the table names is imported through its entry point, in the group `isocenter.challenges`.
     """
+    table = pl.read_parquet(_parquet(path), glob=False)
     try:
-        return check(pl.read_parquet(_parquet(path), glob=False), name=os.fspath(path))
+        return check(table, name=os.fspath(path))
     except ScoreTableError as error:
         maker = read_record(path).get("challenge")
-        if maker and any(problem.kind == "unknown metric" for problem in error.problems):
-            msg = f"{error}\nIt holds scores of {maker}: call isocenter.challenge({maker!r}) first."
+        if not maker or not any(problem.kind == "unknown metric" for problem in error.problems):
+            raise
+        if trouble := _import_challenge(str(maker)):
+            msg = f"{error}\nIt holds scores of {maker}, {trouble}."
             raise ScoreTableError(msg, error.problems) from None
-        raise
+    return check(table, name=os.fspath(path))
+
+
+def _import_challenge(name: str) -> str:
+    """Import an installed challenge, which registers its metrics; return why that is not possible."""
+    entry = next(iter(entry_points(group="isocenter.challenges", name=name)), None)
+    if entry is None:
+        return "which is not installed here; install the package that has it"
+    try:
+        entry.load()
+    except Exception as error:  # whatever another package raises when it is imported
+        return f"which could not be imported from {entry.value}: {type(error).__name__}: {error}"
+    return ""
 
 
 def read_record(path: str | os.PathLike[str]) -> dict[str, Any]:
