@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import shutil
 import statistics
@@ -85,6 +86,17 @@ def test_every_section_is_there_and_the_report_can_be_written(written: list[Sect
     report = Report("t", "", tuple(sections))
     assert "<svg" in report_html(report)
     assert "awards" in report_csvs(report)
+
+
+def test_the_csv_of_means_has_a_column_of_standard_errors(written: list[Section]) -> None:
+    head, *lines = csv.reader(report_csvs(Report("t", "", tuple(written)))["in-brackets"].splitlines())
+    at = next(place for place, title in enumerate(head) if "standard error" in title)
+    assert head[at] == f"{head[at - 1]}, standard error"
+    shown = {row[0]: str(row[1]) for row in rows(written, "in-brackets")}
+    for line in lines:
+        if "(" in shown[line[0]] and line[at]:
+            assert in_brackets(float(line[at - 1]), float(line[at])) == shown[line[0]]
+    assert sum(bool(line[at]) for line in lines) >= 3
 
 
 def test_means_have_their_standard_error_in_brackets(written: list[Section]) -> None:

@@ -61,12 +61,15 @@ class Cell:
         How dark it is, from 0 to 1.
     strong
         Whether it stands out.
+    error
+        The standard error of `value`, where the text has one, as in "0.52(4)": a column of its own in CSV files.
     """
 
     text: str
     value: float | None = None
     shade: float = 0.0
     strong: bool = False
+    error: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

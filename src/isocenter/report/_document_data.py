@@ -30,14 +30,30 @@ def report_csvs(report: Report) -> dict[str, str]:
     found = {}
     for block in report.named():
         if isinstance(block, Table):
-            lines = [
-                [column.title for column in block.columns],
-                *([_plain(cell) for cell in row] for row in block.rows),
-            ]
-            found[block.name] = _csv(lines)
+            found[block.name] = _csv(_table_lines(block))
         elif isinstance(block, Chart) and block.data is not None:
             found[block.name] = _csv([block.data.columns, *(list(row) for row in block.data.iter_rows())])
     return found
+
+
+def _table_lines(block: Table) -> list[list[Any]]:
+    """Headings and rows; a column whose cells have standard errors is followed by a column of these."""
+    errors = [
+        [cell.error if isinstance(cell, Cell) else None for cell in column] for column in zip(*block.rows, strict=True)
+    ]
+    known = [any(error is not None for error in column) for column in errors] or [False] * len(block.columns)
+    heads: list[Any] = []
+    for column, has_errors in zip(block.columns, known, strict=True):
+        heads += [column.title, f"{column.title}, standard error"] if has_errors else [column.title]
+    lines = [heads]
+    for row in block.rows:
+        line: list[Any] = []
+        for cell, has_errors in zip(row, known, strict=True):
+            line.append(_plain(cell))
+            if has_errors:
+                line.append(cell.error if isinstance(cell, Cell) else None)
+        lines.append(line)
+    return lines
 
 
 def _block(block: Block) -> dict[str, Any]:
@@ -62,7 +78,9 @@ def _block(block: Block) -> dict[str, Any]:
 def _cell(cell: str | Cell) -> Any:
     if isinstance(cell, str):
         return cell
-    return cell.text if cell.value is None else {"text": cell.text, "value": _number(cell.value)}
+    if cell.value is None:
+        return cell.text
+    return {"text": cell.text, "value": _number(cell.value)} | ({} if cell.error is None else {"error": cell.error})
 
 
 def _plain(cell: str | Cell) -> Any:

@@ -180,7 +180,7 @@ def _rows(found: Observers, metric: str) -> Iterator[str]:
 
 def _cell(values: Sequence[float]) -> Cell:
     mean, error = mean_and_error(values)
-    return Cell(in_brackets(round(mean, 4), error), mean)
+    return Cell(in_brackets(round(mean, 4), error), mean, error=None if math.isnan(error) else error)
 
 
 def _chart(found: Observers, metric: str) -> Chart:

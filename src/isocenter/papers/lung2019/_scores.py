@@ -58,15 +58,19 @@ def scores_in_brackets(study: Study, panel: Panel | str) -> Section:
 
 
 def _text(shown: str) -> Cell:
-    mean, _ = parse_brackets(shown)
-    return Cell(shown, None if math.isnan(mean) else mean)
+    mean, error = parse_brackets(shown)
+    return Cell(shown, _known(mean), error=_known(error))
 
 
 def _of_values(values: list[float], weights: list[float]) -> Cell:
     if any(math.isnan(value) for value in values):
         return Cell("–")
     mean, error = mean_and_error(values, weights)
-    return Cell(in_brackets(round(mean, 4), error), mean)
+    return Cell(in_brackets(round(mean, 4), error), mean, error=_known(error))
+
+
+def _known(number: float) -> float | None:
+    return None if math.isnan(number) else number
 
 
 def _run_times(study: Study) -> Iterator[Block]:
