@@ -6,6 +6,7 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+import nibabel as nib
 import numpy as np
 import pytest
 
@@ -106,3 +107,28 @@ def test_an_image_is_resampled_linearly_and_that_is_recorded(tmp_path: Path) -> 
     reading = ImageFile().read(saved(tmp_path / "x.mha", ramp, half), grid=GRID, policy="resample")
     np.testing.assert_allclose(reading.value.array[1:, 0, 0], np.arange(1, 6) - 0.6)
     assert reading.observations == (("resampled", pytest.approx(0.6)),)
+
+
+def with_two_places(path: Path, array: np.ndarray, shift: float) -> DiskFile:
+    """A NIfTI whose sform is `GRID` and whose qform lies `shift` mm away."""
+    affine = np.diag([-1.0, -1.0, 1.0, 1.0]) @ GRID.affine
+    image = nib.Nifti1Image(array, affine)
+    image.set_sform(affine, code=1)
+    image.set_qform(affine + shift * np.eye(4, k=3), code=1)
+    nib.save(image, path)
+    return DiskFile(path)
+
+
+@pytest.mark.parametrize("spec", [MaskFile(), ImageFile()])
+def test_a_header_with_two_places_is_a_warning(spec: Any, tmp_path: Path) -> None:
+    reading = spec.read(with_two_places(tmp_path / "x.nii.gz", ones(), 4.0), grid=GRID, policy="refuse")
+    (remark,) = reading.coded_remarks
+    assert (remark.severity, remark.code) == ("warning", "two_places")
+    assert remark.text == "sform and qform of the header lie up to 4.00 mm apart; the sform is used"
+    assert not spec.read(with_two_places(tmp_path / "y.nii.gz", ones(), 0.1), grid=GRID, policy="refuse").remarks
+
+
+def test_a_refused_grid_says_that_the_qform_would_fit(tmp_path: Path) -> None:
+    moved = Grid(GRID.shape, GRID.spacing, origin=(-4.0, 0, 0))
+    with pytest.raises(VolumeError, match=r"corners lie up to 4\.00 mm apart.*the qform of the header would fit"):
+        MaskFile().read(with_two_places(tmp_path / "x.nii.gz", ones(), 4.0), grid=moved, policy="refuse")

@@ -199,3 +199,18 @@ def test_label_maps_and_booleans_are_written_as_volumes(tmp_path: Path) -> None:
 def test_an_array_and_a_grid_of_different_shapes_are_no_volume() -> None:
     with pytest.raises(ValueError, match="shape"):
         Volume(np.zeros((2, 3, 4)), Grid((4, 3, 2)))
+
+
+def test_a_qform_elsewhere_than_the_sform_is_told(tmp_path: Path) -> None:
+    image = nib.Nifti1Image(np.zeros((4, 4, 4), np.uint8), None)
+    image.set_sform(np.diag([3.0, 3, 3, 1]), code=1)
+    moved = np.diag([3.0, 3, 3, 1])
+    for shift, differs in ((0.0, False), (1.4, False), (1.6, True)):  # half a voxel is 1.5 mm
+        moved[0, 3] = shift
+        image.set_qform(moved, code=1)
+        nib.save(image, tmp_path / "x.nii")
+        header = read_header(tmp_path / "x.nii")
+        assert (header.other_grid is not None) == differs
+    image.set_qform(moved, code=0)  # a qform that is not in use says nothing
+    nib.save(image, tmp_path / "x.nii")
+    assert read_header(tmp_path / "x.nii").other_grid is None

@@ -20,7 +20,7 @@ from pathlib import Path
 from isocenter.evaluation._challenge import Challenge
 from isocenter.evaluation._stages import blame_evaluator, blame_output
 from isocenter.problems import EvaluationFailed, OutputError, Problem, code_of_error, origin_of_error, report
-from isocenter.submissions import FileSpec, Listing, is_folder, is_junk, list_files, match
+from isocenter.submissions import FileSpec, Listing, is_folder, is_junk, list_files, match, remark_geometry
 from isocenter.volumes import File, Grid, VolumeError, read_bytes, read_header, suffix_of
 
 MANIFEST = "cases.csv"
@@ -54,10 +54,11 @@ class CohortCase:
 
 @dataclass(frozen=True, slots=True)
 class Cohort:
-    """All cases, in the order of their names."""
+    """All cases, in the order of their names; `remarks` are what organisers should know of their files."""
 
     name: str
     cases: tuple[CohortCase, ...]
+    remarks: tuple[Problem, ...] = ()
 
 
 def open_cohort(challenge: Challenge, path: str | os.PathLike[str]) -> Cohort:
@@ -81,12 +82,18 @@ def open_cohort(challenge: Challenge, path: str | os.PathLike[str]) -> Cohort:
         if problem.severity in ("refused", "unusable", "missing")
     ]
     cases = []
+    remarks = []
     for name in names:
         grids = {}
         for slot, file in found.files[name].items():
             try:
                 if suffix_of(file.name):
-                    grids[slot] = read_header(file).grid
+                    header = read_header(file)
+                    grids[slot] = header.grid
+                    remarks += [
+                        Problem("note", remark.text, case=name, file=file.name, code=remark.code, origin="reference")
+                        for remark in remark_geometry(header)
+                    ]
             except (VolumeError, OSError) as error:
                 origin, code = origin_of_error(error, reading="reference"), code_of_error(error)
                 problems.append(Problem("unusable", str(error), case=name, file=file.name, code=code, origin=origin))
@@ -95,7 +102,7 @@ def open_cohort(challenge: Challenge, path: str | os.PathLike[str]) -> Cohort:
         problems = list(dict.fromkeys(problems))
         msg = f"{challenge.name}: the reference {Path(path)} cannot be used:\n{report(problems)}"
         raise CohortError(msg, problems)
-    return Cohort(listing.name, tuple(cases))
+    return Cohort(listing.name, tuple(cases), tuple(remarks))
 
 
 def arrange_files(challenge: Challenge, arrange: Callable[..., Listing], listing: Listing, *more: object) -> Listing:

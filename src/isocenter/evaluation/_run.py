@@ -71,7 +71,7 @@ def check(
         return _in_order(plan.problems)
     results = _finish(plan, run_all(check_case, plan.tasks, executor), progress)
     _blame_the_reference(challenge, reference, results)
-    return _in_order(plan.problems, (problem for result in results for problem in result.problems))
+    return _in_order(plan.problems, cohort.remarks, (problem for result in results for problem in result.problems))
 
 
 def look(challenge: Challenge, *, cohort: Cohort, submission: str | os.PathLike[str]) -> tuple[Problem, ...]:

@@ -310,6 +310,13 @@ for _code in (
         advice="Write the output with size, spacing, origin and directions of the image that it belongs to.",
     ),
     Code(
+        name="two_places",
+        title="A NIfTI header that puts the image in two places",
+        words="sform and qform of the header lie up to {shift} mm apart; the sform is used",
+        advice="Other programs may read the qform. Write the file again with both set to the true geometry.",
+        origins=_ANY_FILE,
+    ),
+    Code(
         name="remark",
         title="Something that is probably not meant",
         words="{detail}",

@@ -10,6 +10,7 @@ from isocenter.submissions._files import (
     MaskFile,
     Reading,
     is_folder,
+    remark_geometry,
 )
 from isocenter.submissions._listing import Entry, Listing, list_files
 from isocenter.submissions._match import Match, is_junk, match
@@ -34,5 +35,6 @@ __all__ = [
     "list_files",
     "match",
     "printable",
+    "remark_geometry",
     "report",
 ]

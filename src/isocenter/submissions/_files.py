@@ -154,7 +154,7 @@ class MaskFile(_VolumeFile):
     def read(self, file: File, *, grid: Grid | None, policy: GridPolicy) -> Reading:
         """Read a label map on the given grid."""
         header = self.header(file)
-        shift = _compare(header.grid, grid, policy)
+        shift = _compare(header, grid, policy)
         labels = read_labels(file)
         allowed = {number for _, number in self.labels}
         if strange := [label for label in labels.labels if allowed and label not in allowed]:
@@ -162,7 +162,7 @@ class MaskFile(_VolumeFile):
             held = ", ".join(map(str, strange[:5])) + (" …" if len(strange) > 5 else "")
             msg = f"holds the label{'s' if len(strange) > 1 else ''} {held}; a mask may hold only {known}"
             raise VolumeError(msg, code="bad_values")
-        remarks: list[Remark] = []
+        remarks = remark_geometry(header)
         if self.warn_if_empty and labels.empty:
             remarks.append(Remark("warning", make_words("empty_mask"), "empty_mask"))
         if header.dtype.itemsize > 2:
@@ -195,7 +195,8 @@ class ImageFile(_VolumeFile):
 
     def read(self, file: File, *, grid: Grid | None, policy: GridPolicy) -> Reading:
         """Read an image on the given grid."""
-        shift = _compare(self.header(file).grid, grid, policy)
+        header = self.header(file)
+        shift = _compare(header, grid, policy)
         volume = read_volume(file)
         low, high = float(volume.array.min()), float(volume.array.max())  # NaN, if there is one
         if not (np.isfinite(low) and np.isfinite(high)):
@@ -208,16 +209,26 @@ class ImageFile(_VolumeFile):
         if outside:
             msg = f"holds values from {low:g} to {high:g}; they must lie in [{self.bounds[0]:g}, {self.bounds[1]:g}]"
             raise VolumeError(msg, code="bad_values")
+        remarks = remark_geometry(header)
         if shift is None or grid is None:
-            return Reading(volume)
+            return Reading(volume, tuple(remarks))
         remark, observation = _recorded(shift, policy)
         if policy == "resample":
             volume = resample(volume, grid, interpolation=self.interpolation)
-        return Reading(Volume(volume.array, grid), (remark,), (observation,))
+        return Reading(Volume(volume.array, grid), (*remarks, remark), (observation,))
 
 
-def _compare(found: Grid, expected: Grid | None, policy: GridPolicy) -> float | None:
+def remark_geometry(header: Header) -> list[Remark]:
+    """A warning about a header that says in two ways where the voxels lie, and not the same."""
+    if header.other_grid is None:
+        return []
+    shift = f"{header.grid.deviation(header.other_grid):.2f}"
+    return [Remark("warning", make_words("two_places", shift=shift), "two_places")]
+
+
+def _compare(header: Header, expected: Grid | None, policy: GridPolicy) -> float | None:
     """None if the grids are one; else how far apart they are in mm, if the policy lets that pass."""
+    found = header.grid
     if expected is None or found.same_as(expected):
         return None
     shift = found.deviation(expected)
@@ -231,6 +242,8 @@ def _compare(found: Grid, expected: Grid | None, policy: GridPolicy) -> float | 
             raise VolumeError(code="bad_grid", found=found, expected=expected, difference=difference)
         return shift
     difference = f"corners lie up to {shift:.2f} mm apart, allowed {found.tolerance(expected):.2f} mm"
+    if header.other_grid is not None and header.other_grid.same_as(expected):
+        difference += "; the qform of the header would fit, but the sform is used"
     raise VolumeError(code="bad_grid", found=found, expected=expected, difference=difference)
 
 

@@ -44,6 +44,9 @@ class Header:
         Stored number × slope + intercept = value.
     data_file
         Name of the file beside the header that holds the voxels; "" if it is this one.
+    other_grid
+        Where the header puts the voxels a second time, if that is somewhere else: the qform of a NIfTI whose sform is
+        `grid`. None if there is one place only.
     """
 
     grid: Grid
@@ -53,6 +56,7 @@ class Header:
     slope: float = 1.0
     intercept: float = 0.0
     data_file: str = ""
+    other_grid: Grid | None = None
 
     @property
     def nbytes(self) -> int:

@@ -90,17 +90,19 @@ def _header(field: dict[str, NDArray[Any]], *, order: str, length: int) -> Heade
     elif not math.isfinite(intercept):
         msg = f"the NIfTI header scales by {slope:g} with an intercept of {intercept}"
         raise VolumeError(msg, code="bad_format")
+    grid, other_grid = _grids(field, shape)
     return Header(
-        grid=_grid(field, shape),
+        grid=grid,
         dtype=np.dtype(f"{order}{_TYPES[code]}"),
         offset=int(offset),
         slope=slope,
         intercept=intercept,
+        other_grid=other_grid,
     )
 
 
-def _grid(field: dict[str, NDArray[Any]], shape: tuple[int, int, int]) -> Grid:
-    """The grid in LPS millimetres, from the best of the three descriptions in the header."""
+def _grids(field: dict[str, NDArray[Any]], shape: tuple[int, int, int]) -> tuple[Grid, Grid | None]:
+    """The grid in LPS mm, from the best of the header's three descriptions; and that of the qform, if it differs."""
     sform, qform = int(field["sform_code"][0]) > 0, int(field["qform_code"][0]) > 0
     tries = []
     if sform:
@@ -109,15 +111,19 @@ def _grid(field: dict[str, NDArray[Any]], shape: tuple[int, int, int]) -> Grid:
         tries.append(_qform(field) if qform else _sizes_only(field))
     # 1 is metre, 2 millimetre, 3 micrometre; 0 says nothing and means millimetre.
     scale = {1: 1000.0, 3: 0.001}.get(int(field["xyzt_units"][0]) & 7, 1.0)
+    grids: list[Grid] = []
     error: ValueError | None = None
     for ras in tries:
         lps = ras * np.array([[-scale], [-scale], [scale], [1.0]])
         try:
-            return Grid.from_affine(lps, shape)
+            grids.append(Grid.from_affine(lps, shape))
         except ValueError as problem:
             error = error or problem
-    msg = f"unusable geometry: {error}"
-    raise VolumeError(msg, code="bad_geometry") from error
+    if not grids:
+        msg = f"unusable geometry: {error}"
+        raise VolumeError(msg, code="bad_geometry") from error
+    differs = len(grids) == 2 and not grids[0].same_as(grids[1])
+    return grids[0], grids[1] if differs else None
 
 
 def _qform(field: dict[str, NDArray[Any]]) -> NDArray[np.float64]:
