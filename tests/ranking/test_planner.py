@@ -210,7 +210,40 @@ def plan_of(*probabilities: float) -> CasePlan:
         PlanRow(10 * (i + 1), Simulated(p, 0.01), p, none, none, none, beyond=False)
         for i, p in enumerate(probabilities)
     )
-    return CasePlan(rows, (0,), 10, 2, 100, 0, 0.95, np.linspace(0.0, 10.0, 1001))
+    roots = np.linspace(0.0, 10.0, 1001)
+    pilots = np.array([factor * roots for factor in np.linspace(0.5, 2.0, 21)])
+    return CasePlan(rows, (0,), 10, 2, 100, 0, 0.95, roots, pilots, 0.8)
+
+
+def test_a_number_of_cases_has_the_interval_of_the_pilots() -> None:
+    needed = plan_of(0.7).cases_for(0.9)
+    # √n is 9 in the pilot, and from 0.575 to 1.925 times that in the middle 90 % of its 21 resamples.
+    assert (needed.low, needed.normal, needed.high) == (27, 82, 301)
+
+
+@pytest.mark.slow
+def test_the_interval_of_a_number_of_cases_holds_the_true_number() -> None:
+    rng = np.random.default_rng(7)
+    theta, sd = np.array([[0.80], [0.75], [0.70], [0.65], [0.60]]), 0.3
+    noise = sd * rng.standard_normal((5, 100_000))
+    roots = np.sort(((noise[1:] - noise[0]) / (theta[0] - theta[1:])).max(axis=0))
+    truth = roots[90_000] ** 2
+    held = 0
+    for seed in range(60):
+        pilot = rng.normal(theta, sd, (5, 40))
+        needed = plan_cases(pilot, better="higher", sizes=[1], trials=1, seed=seed).cases_for(0.9)
+        held += needed.low <= truth <= needed.high
+    assert held >= 50  # 90 % promised; 60 pilots have fewer than 50 with a probability of 0.3 %
+
+
+def test_the_best_of_a_clear_pilot_stays_the_best_and_that_of_a_close_one_does_not() -> None:
+    rng = np.random.default_rng(2)
+    clear, close = (
+        plan_cases(rng.normal([[0.9], [low]], 0.1, (2, 30)), better="higher", sizes=[10], trials=2).same_best
+        for low in (0.5, 0.895)
+    )
+    assert clear == 1.0
+    assert close < 0.95
 
 
 def test_a_size_counts_only_if_all_larger_ones_reach_the_probability_too() -> None:

@@ -129,6 +129,7 @@ def _plan(plan: CasePlan) -> dict[str, Any]:
         "trials": plan.trials,
         "seed": plan.seed,
         "level": plan.level,
+        "same_best": plan.same_best,
         "rows": [
             {
                 "cases": row.cases,
@@ -175,7 +176,14 @@ def _show(plan: CasePlan, *, title: str, best: list[str]) -> None:
     for probability in _PROBABILITIES:
         needed = plan.cases_for(probability)
         beyond = ", beyond the pilot" if needed.beyond else ""
-        typer.echo(f"The right winner in {100 * probability:g} %: {needed.normal:,} cases by normal theory{beyond}.")
+        typer.echo(
+            f"The right winner in {100 * probability:g} %: {needed.normal:,} cases by normal theory{beyond}; other "
+            f"pilots of this size say {needed.low:,} to {needed.high:,} (90 % interval)."
+        )
+    typer.echo(
+        f"{whose} {'is' if len(best) == 1 else 'are'} best in {100 * plan.same_best:.0f} % of the bootstrap resamples "
+        "of the pilot's cases."
+    )
 
 
 def _cell(found: Simulated, decimals: int) -> str:

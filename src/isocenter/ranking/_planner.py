@@ -28,6 +28,12 @@ _SET_DRAWS = 1000
 _NORMAL_DRAWS = 20_000
 _BLOCK = 1000
 _TOP = 3
+# Of the pilot itself: bootstrap resamples of its cases, and normal draws in each.
+_PILOTS = 400
+_PILOT_DRAWS = 2000
+# Names the generator of these; sizes of challenges are the other names.
+_OF_PILOTS = 1 << 20
+_COVERAGE = 0.9
 
 
 class Simulated(NamedTuple):
@@ -76,11 +82,15 @@ class CasesNeeded(NamedTuple):
         The number by normal theory.
     beyond
         Whether `normal` is more than the pilot has: an extrapolation.
+    low, high
+        The interval of 90 % of `normal`: what pilots of this size would have said.
     """
 
     simulated: int | None
     normal: int
     beyond: bool
+    low: int
+    high: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +107,10 @@ class CasePlan:
         How the rows were made.
     roots
         By normal theory, in each draw: the √n beyond which the right one wins, sorted.
+    pilot_roots
+        The same, a row for each of 400 bootstrap resamples of the pilot's cases.
+    same_best
+        In which share of these resamples nobody but the best of the pilot is best.
     """
 
     rows: tuple[PlanRow, ...]
@@ -107,6 +121,8 @@ class CasePlan:
     seed: int
     level: float
     roots: Floats = field(repr=False)
+    pilot_roots: Floats = field(repr=False)
+    same_best: float
 
     def cases_for(self, probability: float) -> CasesNeeded:
         """How many cases give a true winner the first place with this probability, within 0 and 1."""
@@ -118,9 +134,11 @@ class CasePlan:
             if row.winner.value < probability:
                 break
             simulated = row.cases
-        root = max(float(self.roots[math.ceil(probability * self.roots.size) - 1]), 0.0)
-        normal = math.floor(root * root) + 1
-        return CasesNeeded(simulated, normal, normal > self.pilot_cases)
+        normal = _cases_of(self.roots, probability)
+        numbers = np.sort([_cases_of(roots, probability) for roots in self.pilot_roots])
+        cut = math.floor((1 - _COVERAGE) / 2 * numbers.size)
+        low, high = int(numbers[cut]), int(numbers[-1 - cut])
+        return CasesNeeded(simulated, normal, normal > self.pilot_cases, min(low, normal), max(high, normal))
 
 
 def plan_cases(
@@ -168,7 +186,10 @@ def plan_cases(
 
     What a pilot says of its leads is uncertain, and so is a plan. Five teams 0.05 apart, with an SD of 0.3 per case,
     need about 120 cases for 90 %. Half of 300 plans from pilots of 20 cases gave a number outside 34 to 458, from
-    pilots of 200 cases outside 69 to 352; the best of the pilot was the true one in 62 and in 96 % of them.
+    pilots of 200 cases outside 69 to 352; the best of the pilot was the true one in 62 and in 96 % of them. So numbers
+    of cases have an interval: the plan by normal theory is made again for 400 bootstrap resamples of the pilot's cases,
+    each with its own best submission. In 150 pilots of 20, 60 and 200 cases of that example, the interval of 90 % held
+    the true number in 96, 97 and 93 %.
 
     References
     ----------
@@ -202,7 +223,23 @@ def plan_cases(
         rows.append(truth.row(n, trials, rng, normal=normal, level=level, moved=moved))
     best = tuple(np.flatnonzero(truth.places == 1).tolist())
     submissions, cases = truth.values.shape
-    return CasePlan(tuple(rows), best, cases, submissions, trials, seed, level, roots)
+    pilot_roots, same_best = truth.resample(seed_generator(seed, _OF_PILOTS))
+    return CasePlan(tuple(rows), best, cases, submissions, trials, seed, level, roots, pilot_roots, same_best)
+
+
+def _cases_of(roots: Floats, probability: float) -> int:
+    """The number of cases beyond which so large a share of the draws is right; roots are sorted."""
+    root = max(float(roots[math.ceil(probability * roots.size) - 1]), 0.0)
+    return math.floor(min(root * root, 1e15)) + 1
+
+
+def _sorted_roots(theta: Floats, z: Floats, first: NDArray[np.bool_]) -> Floats:
+    """For each column of z ~ N(0, Σ), the √n beyond which a winner is first, sorted; −∞ where all are winners."""
+    if first.all():
+        return np.full(z.shape[1], -math.inf)
+    gaps = theta[first].max() - theta[~first]
+    roots: Floats = np.sort(((z[~first] - z[first].max(axis=0)) / gaps[:, np.newaxis]).max(axis=0))
+    return roots
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,18 +261,32 @@ class _Pilot:
         return cls(x, w, better, ranks_of(means, better=better, ties="min")[:, 0])
 
     def roots(self, rng: np.random.Generator) -> Floats:
-        """For each normal draw, the √n beyond which a true winner is first, sorted; −∞ where there is nobody else."""
+        """The sorted roots of the pilot itself."""
         first = self.places == 1
-        if first.all():
-            return np.full(_NORMAL_DRAWS, -math.inf)
         cases, sign = self.values.shape[1], 1.0 if self.better == "higher" else -1.0
         theta = sign * (self.values @ self.weight) / self.weight.sum()
         residues = self.weight / self.weight.mean() * (sign * self.values - theta[:, np.newaxis]) / math.sqrt(cases - 1)
         blocks = [residues @ rng.standard_normal((cases, _BLOCK)) for _ in range(_NORMAL_DRAWS // _BLOCK)]
         z = np.concatenate(blocks, axis=1)
-        gaps = theta[first].max() - theta[~first]
-        found: Floats = np.sort(((z[~first] - z[first].max(axis=0)) / gaps[:, np.newaxis]).max(axis=0))
-        return found
+        return _sorted_roots(theta, z, first)
+
+    def resample(self, rng: np.random.Generator) -> tuple[Floats, float]:
+        """The roots of bootstrap resamples of the pilot, and in which share of them nobody but its best is best."""
+        cases, sign = self.values.shape[1], 1.0 if self.better == "higher" else -1.0
+        counts = draw_multinomial(rng, cases, _PILOTS)
+        normal = rng.standard_normal((len(self.values), _PILOT_DRAWS))
+        roots = np.empty((_PILOTS, _PILOT_DRAWS))
+        same = 0
+        for number, count in enumerate(counts):
+            weight = self.weight * count
+            theta = sign * (self.values @ weight) / weight.sum()
+            residues = self.weight / (weight.sum() / cases) * (sign * self.values - theta[:, np.newaxis])
+            spread, axes = np.linalg.eigh((residues * count) @ residues.T / (cases - 1))
+            first = ranks_of(theta[:, np.newaxis], better="higher", ties="min")[:, 0] == 1
+            z = (axes * np.sqrt(np.maximum(spread, 0.0))) @ normal
+            roots[number] = _sorted_roots(theta, z, first)
+            same += bool((self.places[first] == 1).all())
+        return roots, same / _PILOTS
 
     def row(
         self,
