@@ -71,7 +71,7 @@ def study(make: Any) -> Path:
 
 
 def test_the_usual_numbers_of_all_structures(study: Path) -> None:
-    found = data(study)
+    found = data(study, "--rule", "exact")
     ptv, cord = found["structures"]
     assert ptv == {
         "structure": "PTV",
@@ -98,7 +98,7 @@ def test_the_usual_numbers_of_all_structures(study: Path) -> None:
 
 
 def test_the_table_is_readable(study: Path) -> None:
-    result = run(study)
+    result = run(study, "--rule", "exact")
     assert result.exit_code == 0
     words = result.stdout.split()
     assert words[words.index("PTV") : words.index("PTV") + 5] == ["PTV", "0.26", "35.00", "42.50", "50.00"]
@@ -112,7 +112,7 @@ def test_a_zip_is_as_good_as_a_folder(study: Path) -> None:
 
 
 def test_chosen_structures_and_requests(study: Path) -> None:
-    found = data(study, "--structure", "Cord", "--request", "D0.1cc[Gy]", "--request", "V7Gy[cc]")
+    found = data(study, "--structure", "Cord", "--request", "D0.1cc[Gy]", "--request", "V7Gy[cc]", "--rule", "exact")
     (cord,) = found["structures"]
     assert list(cord) == ["structure", "D0.1cc[Gy]", "V7Gy[cc]", "flags", "outside"]
     assert cord["V7Gy[cc]"] == pytest.approx(4 * 8 / 1000)
@@ -126,14 +126,57 @@ def test_an_empty_structure_is_shown_if_asked_for(study: Path) -> None:
     assert row["flags"] == ["empty"]
 
 
-def test_parts_of_voxels_count_by_the_rule_partial_volume(make: Any) -> None:
+def test_parts_of_voxels_count_by_default(make: Any) -> None:
     make.dose(STORED, **DOSE)
     make.structures({"PTV": square(13, 17)})  # half of column 7, column 8, half of column 9; and so in y
-    whole = data(make.folder, "--request", "Volume[cc]")["structures"][0]
-    parts = data(make.folder, "--request", "Volume[cc]", "--request", "Mean", "--rule", "partial-volume")
+    whole = data(make.folder, "--request", "Volume[cc]", "--rule", "exact")["structures"][0]
+    parts = data(make.folder, "--request", "Volume[cc]", "--request", "Mean")
     assert parts["structures"][0]["Volume[cc]"] == pytest.approx(4 * 4 * 4 / 1000)
     assert parts["structures"][0]["Mean[Gy]"] == pytest.approx((35 * 1 + 40 * 2 + 45 * 1) / 4)
     assert whole["Volume[cc]"] == pytest.approx(4 * 4 * 4 / 1000)  # half-open: one of two rows of centres on an edge
+
+
+def circle(radius: float, z: float) -> np.ndarray:
+    angle = np.linspace(0, 2 * np.pi, 180, endpoint=False)
+    return np.column_stack([10 + radius * np.cos(angle), 10 + radius * np.sin(angle), np.full(180, z)])
+
+
+def test_the_volume_of_a_sphere_comes_out_closer_by_partial_volumes_and_the_rule_is_named(
+    make: Any, tmp_path: Path
+) -> None:
+    heights = np.arange(-6.8, 7.0, 0.8)
+    make.dose(STORED, **(DOSE | {"GridFrameOffsetVector": [0, 2]}))
+    make.structures({"Ball": [circle(np.sqrt(49 - z * z), z + 1) for z in heights if abs(z) < 7]})
+    volumes = {}
+    for rule in ("partial-volume", "exact"):
+        (row,) = data(make.folder, "--request", "Volume[cc]", "--rule", rule)["structures"]
+        volumes[rule] = row["Volume[cc]"]
+    # The dose has two planes of 2 mm: a slab of the ball from −2 to 2 mm about its centre, π ∫ (49 − z²) dz.
+    truth = np.pi * (49 * 4 - 2 * 8 / 3) / 1000
+    errors = {rule: abs(volume - truth) / truth for rule, volume in volumes.items()}
+    assert errors["partial-volume"] < 0.005 < errors["exact"]
+    by_default = run(make.folder, "--csv", tmp_path / "dvh.csv")
+    assert "Read by the rule partial-volume." in by_default.stdout
+    assert "Voxels on the boundary of contours count with the part that is inside." in by_default.stdout
+    assert pl.read_csv(tmp_path / "dvh.csv")["rule"].to_list() == ["partial-volume"]
+
+
+def test_a_structure_that_lies_outside_the_dose_as_a_whole_is_said(make: Any) -> None:
+    make.dose(STORED, **DOSE)
+    make.structures({"PTV": square(12, 20), "Couch": square(112, 120)})
+    sentence = "Couch lies outside the dose grid as a whole: it has no dose to be read."
+    assert sentence in data(make.folder)["notes"]
+    asked = run(make.folder, "--structure", "Couch")
+    assert asked.exit_code == 1
+    assert sentence in asked.stdout
+
+
+def test_a_sliver_outside_the_dose_is_flagged_and_said(make: Any) -> None:
+    make.dose(STORED, **DOSE)
+    make.structures({"PTV": square(0, 20.004)})
+    found = data(make.folder)
+    assert found["structures"][0]["flags"] == ["outside-dose-grid"]
+    assert "PTV: less than 0.1% lie outside the dose grid and are left out." in found["notes"]
 
 
 @pytest.mark.parametrize("rule", ["openkbp", "doserad"])
@@ -143,7 +186,7 @@ def test_other_rules_read_the_same_voxels_otherwise(study: Path, rule: str) -> N
 
 
 def test_a_prescription_on_the_command_line_wins(study: Path) -> None:
-    found = data(study, "--prescription", "50", "--request", "V100%[%]", "--structure", "PTV")
+    found = data(study, "--prescription", "50", "--request", "V100%[%]", "--structure", "PTV", "--rule", "exact")
     assert found["structures"][0]["V100%[%]"] == 25.0
     assert found["notes"][0] == "Read by the rule exact. Prescription 50 Gy, as given."
 
@@ -152,7 +195,7 @@ def test_without_a_prescription_nothing_is_asked_of_it(study: Path) -> None:
     (study / "plan.dcm").unlink()
     found = data(study)
     assert "V95%[%]" not in found["structures"][0]
-    assert found["notes"][0] == "Read by the rule exact. Without a prescription."
+    assert found["notes"][0] == "Read by the rule partial-volume. Without a prescription."
     result = run(study, "--request", "V95%[%]")
     assert result.exit_code == 2
     assert "--prescription" in result.output

@@ -47,7 +47,7 @@ def dvh(
     ] = None,
     rule: Annotated[
         str, typer.Option(help="How the curve is read: exact, partial-volume, openkbp or doserad.")
-    ] = "exact",
+    ] = "partial-volume",
     dose: Annotated[
         str | None,
         typer.Option(help="Without STUDY: the dose, Gy (NIfTI, MHA, NRRD). With it: which dose, by name, UID or sum."),
@@ -73,17 +73,19 @@ def dvh(
 ) -> None:
     r"""Print a table of dose-volume histograms, and plot them.
 
-    Straight from a DICOM study: contours are painted onto the grid of the dose,
-    voxel by voxel; with the rule partial-volume, voxels on the boundary count
-    with the part that is inside. Or from files: masks may be on another grid,
-    to which the dose is then interpolated. What lies outside the dose grid is
-    left out, and said.
+    Straight from a DICOM study: contours are painted onto the grid of the dose.
+    Voxels on the boundary count with the part that is inside; with the other
+    rules than partial-volume, those whose centres are inside count whole. Or
+    from files: masks may be on another grid, to which the dose is then
+    interpolated. What lies outside the dose grid is left out, and said.
 
     Example: isocenter dvh study.zip --structure PTV70 --out dvh.html
 
     Example: isocenter dvh --dose dose.nii.gz --structures masks/ \
              --prescription 70 --request "D0.03cc[Gy]" --csv dvh.csv
     """
+    import polars as pl
+
     from isocenter import atomic
     from isocenter.metrics.dvh import RULES, table
     from isocenter.problems import printable
@@ -116,9 +118,9 @@ def dvh(
     except ValueError as error:  # weights, and a rule that counts whole voxels
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from None
-    found.notes = [f"Read by the rule {rule}. {found.prescribed}", *found.notes, *_implausible(found)]
+    found.notes = [f"Read by the rule {rule}. {found.prescribed}", *found.notes, found.boundary, *_implausible(found)]
     if csv is not None:
-        atomic.write_text(csv_text(rows), csv)
+        atomic.write_text(csv_text(rows.with_columns(rule=pl.lit(rule))), csv)
     if out is not None:
         atomic.write_text(_picture(found, rows, as_page=out.suffix == ".html"), out)
     if as_json:

@@ -22,6 +22,7 @@ class Found:
     source: str
     prescription: float | None = None
     prescribed: str = "Without a prescription."
+    boundary: str = "The voxels of masks count whole."
     dvhs: dict[str, DVH] = field(default_factory=dict)
     targets: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
@@ -53,6 +54,11 @@ def from_study(path: Path, which: Which, wanted: Sequence[str]) -> Found:
     drawn = dicom.read_structures(matched.structures.file)
     rois = [_named(drawn, name) for name in wanted] or [roi for roi in drawn if roi.contours or roi.problem]
     found = Found(printable(study.name))
+    found.boundary = (
+        "Voxels on the boundary of contours count with the part that is inside."
+        if which.rule == "partial-volume"
+        else "Voxels count whole if their centres are inside the contours."
+    )
     found.notes.append(printable(f"Dose: {matched.dose}. Structures: {matched.structures}."))
     if matched.plan is not None and (levels := matched.plan.prescriptions):
         found.prescription = levels[0]
@@ -74,6 +80,7 @@ def from_study(path: Path, which: Which, wanted: Sequence[str]) -> Found:
             found.problems.append(printable(f"Not shown: {error}"))
             continue
         found.notes += [printable(f"{roi.label}: {remark}.") for remark in remarks]
+        _tell_outside(found, name, asked_for=bool(wanted))
         if roi.kind == "PTV" or roi.name.upper().startswith("PTV"):
             found.targets.add(name)
     return found
@@ -88,8 +95,18 @@ def _painted(roi: Roi, dose: Volume, rule: Rule) -> tuple[DVH, Sequence[str]]:
     inside = painted.weights > 0
     weights = painted.weights[inside] if parts else None
     histogram = dvh_of(dose.array[inside], voxel_volume=dose.grid.voxel_volume, weights=weights)
-    told = [f"{painted.outside:.1%} lie outside the dose grid and are left out"] if painted.outside > 0 else []
-    return replace(histogram, outside=painted.outside), [*painted.remarks, *told]
+    return replace(histogram, outside=painted.outside), painted.remarks
+
+
+def _tell_outside(found: Found, name: str, *, asked_for: bool) -> None:
+    """Say how much of a structure has no dose; one that was asked for by name and has none at all is a problem."""
+    share = found.dvhs[name].outside
+    if share >= 1:
+        text = f"{name} lies outside the dose grid as a whole: it has no dose to be read."
+        (found.problems if asked_for else found.notes).append(text)
+    elif share > 0:
+        shown = f"{share:.1%}" if share >= 0.001 else "less than 0.1%"
+        found.notes.append(f"{name}: {shown} lie outside the dose grid and are left out.")
 
 
 def _named(drawn: StructureSet, name: str) -> Roi:
@@ -128,8 +145,7 @@ def from_files(dose: str | None, structures: str | None, wanted: Sequence[str]) 
         except (OSError, ValueError, TypeError) as error:
             found.problems.append(printable(f"Not shown: {masks[name].name}: {error}"))
             continue
-        if share := found.dvhs[shown].outside:
-            found.notes.append(f"{shown}: {share:.1%} lie outside the dose grid and are left out.")
+        _tell_outside(found, shown, asked_for=bool(wanted))
         if name.upper().startswith("PTV"):
             found.targets.add(shown)
     return found

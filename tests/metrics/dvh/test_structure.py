@@ -98,6 +98,16 @@ def test_the_share_outside_is_one_of_volume_where_voxels_have_weights():
     assert dvh.outside == pytest.approx(0.5 / 11.5)
 
 
+def test_a_part_of_a_thousandth_outside_is_flagged():
+    grid = Grid((1001, 1, 1))
+    dose = Volume(np.ones((1000, 1, 1)), Grid((1000, 1, 1)))
+    dvh = dvh_in(dose, Volume(np.ones(grid.shape, np.uint8), grid), outside="exclude")
+    assert dvh.outside == pytest.approx(1 / 1001)
+    assert dvh.flags == ("outside-dose-grid",)
+    with pytest.raises(ValueError, match=r"0\.1% of the structure lie outside"):
+        dvh_in(dose, Volume(np.ones(grid.shape, np.uint8), grid))
+
+
 def test_a_structure_wholly_outside_is_empty_if_excluded():
     far = Volume(np.ones((2, 2, 2), bool), Grid((2, 2, 2), origin=(500.0, 0.0, 0.0)))
     assert dvh_in(linear(GRID), far, outside="exclude").flags == ("empty", "outside-dose-grid")
