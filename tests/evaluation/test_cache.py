@@ -47,6 +47,14 @@ def test_a_touched_but_equal_reference_is_not(counted: Any, files: dict[str, Pat
     assert prepared(counted, files) == []
 
 
+def test_a_changed_fact_of_a_case_prepares_that_case_anew(counted: Any, files: dict[str, Path]) -> None:
+    manifest = files["reference"] / "cases.csv"
+    manifest.write_text("case,centre\nCHUV001,A\nCHUV002,A\nCHUV004,B\n")
+    assert len(prepared(counted, files)) == 3
+    manifest.write_text("case,centre\nCHUV001,A\nCHUV002,B\nCHUV004,B\n")
+    assert prepared(counted, files) == ["CHUV002"]
+
+
 def test_changed_code_prepares_everything_anew(counted: Any, files: dict[str, Path]) -> None:
     prepared(counted, files)
     source = Path(sys.modules["counted_challenge"].__file__ or "")
@@ -75,8 +83,11 @@ def test_the_cache_can_be_switched_off(
 def test_a_folder_that_others_can_write_to_is_not_trusted(own_cache: Path) -> None:
     own_cache.mkdir()
     assert cache_folder() == own_cache
-    own_cache.chmod(0o777)
-    assert cache_folder() is None
+    for mode in (0o777, 0o770, 0o720, 0o702):
+        own_cache.chmod(mode)
+        assert cache_folder() is None, oct(mode)
+    own_cache.chmod(0o755)
+    assert cache_folder() == own_cache
 
 
 def test_a_folder_that_cannot_be_made_only_costs_the_cache(

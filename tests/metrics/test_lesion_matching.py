@@ -160,6 +160,15 @@ def test_overlap_comes_before_confidence_but_in_score_first() -> None:
     assert match_lesions(heat, label, preset="score-first", keep_extras=True)[1:] == [(0, 0.25, 0.0)]
 
 
+def test_of_equal_confidences_the_larger_overlap_comes_first() -> None:
+    # Both candidates hit the first lesion; the second candidate, which overlaps it most, also hits the other one.
+    overlaps = np.array([[0.2, 0.6], [0.0, 0.3]])
+    assert by_score(overlaps > 0, overlaps, np.array([0.5, 0.5])) == [(0, 1)]
+    assert by_score(overlaps > 0, overlaps, np.array([0.6, 0.5])) == [(0, 0), (1, 1)]
+    mirrored = by_score(overlaps[:, ::-1] > 0, overlaps[:, ::-1], np.array([0.5, 0.5]))
+    assert mirrored == [(0, 0)]
+
+
 @pytest.mark.parametrize("number", range(len(COCO)))
 def test_score_first_pairs_as_coco_does(number: int) -> None:
     golden = COCO[number]

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from isocenter.metrics import catalogue
 from isocenter.ranking import (
     Disqualify,
     FixedValue,
@@ -182,6 +183,22 @@ def test_a_normalised_sum_stretches_each_metric_over_the_teams() -> None:
     assert "depend on the worst team" in board.notes[0]
     same = NormalisedSum(metrics=(("dice", 1.0),), missing=Disqualify()).rank(table({"a": [0.5], "b": [0.5]}))
     assert [row.score for row in same.rows] == [0.5, 0.5]
+
+
+@pytest.mark.parametrize("role", ["benchmark", "organiser"])
+def test_a_normalised_sum_is_stretched_by_teams_alone(role: Any) -> None:
+    values: Values = {"a": [0.9], "b": [0.5], "c": [0.7], "worst": [0.1], "best": [1.0]}
+    rule = NormalisedSum(metrics=(("dice", 1.0),), missing=Disqualify())
+    board = rule.rank(table(values), roles={"worst": role, "best": role})
+    scores = {row.submission: row.score for row in (*board.rows, *board.unlisted)}
+    assert scores == pytest.approx({"a": 1.0, "b": 0.0, "c": 0.5, "worst": -1.0, "best": 1.25})
+
+
+def test_a_penalty_stays_within_the_bounds_of_the_metric() -> None:
+    bounded = catalogue.register(catalogue.Metric("rules_test_share", "%", "lower", (0.0, 100.0), 1, "for this test"))
+    values: Values = {"a": [60.0, 10.0], "b": [20.0, None]}
+    found = scores_of(MeanThenRank(bounded.name, Penalty(2.0)), values, metric=bounded.name)
+    assert found["b"] == pytest.approx((20.0 + 100.0) / 2)  # 2 × 60 % is more than there is
 
 
 def test_what_a_missing_case_counts_as() -> None:

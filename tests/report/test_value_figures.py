@@ -573,3 +573,13 @@ def test_an_axis_that_cannot_be_is_an_error_that_names_it():
 def test_names_cannot_leave_their_place(picture):
     found = [element.text or "" for element in parse(picture).iter("title")]
     assert any('"><script>alert(1)</script>&' in text for text in found)
+
+
+def test_of_too_many_outliers_the_furthest_are_drawn():
+    # Twenty groups of 370 values, of which 90 lie beyond the whiskers, 30 of them by far: 1500 dots are 75 a group.
+    values = [0.0] * 140 + [1.0] * 140 + [10.0 + n / 100 for n in range(60)] + [50.0 + n / 100 for n in range(30)]
+    picture = boxes_plot([group(f"T{n}", values) for n in range(20)], label="Dice", **SAID)
+    drawn = [float(dot.findtext("title").split(": ")[1]) for dot in of_class(picture, "case")]
+    assert len(drawn) == 20 * 75
+    assert sum(value >= 50 for value in drawn) == 20 * 30
+    assert min(drawn) >= 10.15

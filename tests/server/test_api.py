@@ -188,6 +188,14 @@ def test_challenges_are_those_that_exist_for_who_asks(world):
     assert known == {"": 0, "alice": 0, "reader": 0, "organiser": 1, "staff": 1}
 
 
+def test_a_phase_is_closed_at_the_very_second_of_its_closing(world):
+    phase = next(one for one in world.challenge.edition.phases if one.closes < one.results)
+    for moment, state in ((phase.closes - timedelta(seconds=1), "open"), (phase.closes, "closed")):
+        world.at.now = moment
+        found = asked(world, "organiser", NECK)["phases"]
+        assert next(one["state"] for one in found if one["name"] == phase.name) == state
+
+
 def test_phases_that_are_not_announced_are_nowhere(world):
     for name in ("", "alice"):
         for path in (

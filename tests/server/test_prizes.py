@@ -13,7 +13,7 @@ from isocenter.editions import alias, audit
 from isocenter.ranking import Board, BoardRow
 from isocenter.server import decisions
 from isocenter.server.boards import prizes
-from isocenter.server.models import Decision
+from isocenter.server.models import Decision, Team
 from isocenter.server.policy import Visit
 
 OPEN = datetime(2026, 5, 20, 12, tzinfo=UTC)  # the final, on whose board prizes are won, is open
@@ -133,6 +133,17 @@ def test_a_bonus_that_cannot_be_is_not_recorded(world, sent):
     final(world, ("Rigi", 1.0, "team"), extra=BONUS)
     assert world.client("organiser").post("/c/neck/prizes/final/bonus/", sent).status_code == 302
     assert not Decision.objects.exists()
+
+
+def test_a_disqualified_team_gets_no_bonus(world):
+    final(world, ("Rigi", 1.0, "team"), ("Pilatus", 2.0, "team"), extra=BONUS)
+    Team.objects.filter(name="Rigi").update(disqualified=True)
+    sent = {"title": "Best → poster", "team": "Rigi", "reason": "x"}
+    assert world.client("organiser").post("/c/neck/prizes/final/bonus/", sent).status_code == 302
+    assert not Decision.objects.exists()
+    Team.objects.filter(name="Rigi").update(disqualified=False)
+    world.client("organiser").post("/c/neck/prizes/final/bonus/", sent)
+    assert Decision.objects.count() == 1
 
 
 def test_only_organisers_hand_out_a_bonus(world):

@@ -15,7 +15,7 @@ from reading_world import FINE, IN_SCAN, READING, SCAN, STUDY_CASES, StudyWorld,
 
 from conftest import TOML
 from isocenter.editions import parse
-from isocenter.server.models import Assignment, CaseRead, Notification, Reader, ReadEvent, StudyCase, Version
+from isocenter.server.models import Assignment, CaseRead, Notification, Reader, ReadEvent, Study, StudyCase, Version
 from isocenter.server.organising.study_changes import study_breaks, study_changes
 from isocenter.server.organising.versioning import Refused
 from isocenter.server.reading import answering, drawing, joining, own, protocol, scans, turns
@@ -354,6 +354,13 @@ def test_more_scans_than_two_are_not_opened_at_once_and_what_was_opened_is_kept(
     monkeypatch.setattr(scans, "KEPT", 1)
     assert scans.scan(turn, "adc") is not None
     assert len(scans._kept) == 1
+
+
+def test_a_study_is_closed_at_the_very_second_of_its_closing(study, at):
+    kept = Study.objects.get(pk=study.study.pk)
+    edition = kept.challenge.edition
+    assert protocol.state(kept, edition, edition.reading.closes - timedelta(seconds=1)) != "closed"
+    assert protocol.state(kept, edition, edition.reading.closes) == "closed"
 
 
 def test_a_study_is_joined_until_it_closes(study, at):

@@ -235,3 +235,28 @@ def test_follow_says_nothing_where_all_have_the_same(world):
     handed_in(world, "Rigi")
     done = scoring.evaluation_of(handed_in(world, "Pilatus"))
     assert reevaluation.follow(done) == []
+
+
+def test_the_standard_is_the_newest_reference_not_the_one_with_most_results(world):
+    first, second = handed_in(world, "Rigi"), handed_in(world, "Pilatus")
+    old = in_force.standard_of(world.challenge, "validation")
+    newer = new_reference(world, {"CHUV002": 2})
+    reevaluate("the site", world.challenge, "validation", [first], "the reference was wrong")
+    score_all(world)
+    assert Evaluation.objects.filter(reference=newer).count() == 1
+    assert Evaluation.objects.exclude(reference=newer).count() == 2
+    standard = in_force.standard_of(world.challenge, "validation")
+    assert standard.reference == newer.pk != old.reference
+    assert in_force.evaluation_of(first).reference == newer
+    assert in_force.evaluation_of(second).reference_id == old.reference
+
+
+def test_a_first_submission_in_the_queue_is_not_a_re_evaluation(world):
+    one = handed_in(world, "Rigi")
+    assert not in_force.being_reevaluated(world.challenge, "validation")
+    waits = world.submission("Pilatus", "validation")
+    queue.enqueue("score", world.challenge, submission=waits)
+    assert not in_force.being_reevaluated(world.challenge, "validation")
+    reevaluate("the site", world.challenge, "validation", [one], "again")
+    assert in_force.being_reevaluated(world.challenge, "validation")
+    assert not in_force.being_reevaluated(world.challenge, "test")

@@ -91,3 +91,11 @@ def test_it_reads_as_a_sentence_and_exports_json() -> None:
     assert (exported["df"], exported["preset"], exported["label"]) == (None, "picai", "non-inferior")
     assert json.dumps(non_inferiority(np.float64(0.01), np.float64(0.02), np.int64(9), margin=0.05).to_dict())
     assert str(non_inferiority(-0.005, 0.01, preset="picai")).endswith("above 0: not accepted.")
+
+
+def test_the_preset_asks_for_more_than_no_difference() -> None:
+    """PI-CAI accepts a difference above 0; exactly 0 is not, and without the preset it is non-inferior."""
+    assert not non_inferiority(0.0, 0.01, preset="picai").accepted
+    assert non_inferiority(0.0, 0.01, preset="picai").non_inferior
+    assert non_inferiority(0.0, 0.01, margin=0.05).accepted
+    assert non_inferiority(1e-12, 0.01, preset="picai").accepted
