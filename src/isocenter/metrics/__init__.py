@@ -48,17 +48,22 @@ from isocenter.metrics._point_hits import Mark, PointRow, match_points, patient_
 from isocenter.metrics._roc import OperatingPoint, RocCurve, auroc, operating_point, roc_curve, why_no_auroc
 from isocenter.metrics._s_score import s_score, s_score_of
 from isocenter.metrics._surface import (
+    SURFACE_CONVENTIONS,
+    SurfaceConvention,
     SurfaceDistances,
     average_surface_distance,
+    average_symmetric_surface_distance,
     hausdorff_distance,
     surface_dice,
     surface_distances,
+    surface_scores,
 )
 from isocenter.metrics.catalogue import Metric
 
 __all__ = [
     "CAMELYON_RATES",
     "LUNA16_RATES",
+    "SURFACE_CONVENTIONS",
     "Blobs",
     "Candidates",
     "Direction",
@@ -77,12 +82,14 @@ __all__ = [
     "RocCurve",
     "SparseDose",
     "StratifiedMae",
+    "SurfaceConvention",
     "SurfaceDistances",
     "aggregated_dice",
     "aggregated_f1",
     "auroc",
     "average_precision",
     "average_surface_distance",
+    "average_symmetric_surface_distance",
     "beam_mae",
     "candidates",
     "case_likelihood",
@@ -124,6 +131,7 @@ __all__ = [
     "s_score_of",
     "surface_dice",
     "surface_distances",
+    "surface_scores",
     "volume_error",
     "volume_similarity",
     "why_no_auroc",

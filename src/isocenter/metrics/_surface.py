@@ -1,15 +1,18 @@
 """Distances between the surfaces of two masks: Hausdorff, average, and surface Dice.
 
-All follow one definition, that of the package surface-distance (Nikolov et al. 2021), drawn in
-docs/explanation/surfaces.md: surface elements sit at the corners of the voxel grid and weigh as much as they are
-large; the surface of a mask also closes where the volume ends.
+The field computes them in two conventions, drawn in docs/explanation/surfaces.md. *Surface elements* sit at the corners
+of the voxel grid and weigh as much as they are large (surface-distance, Nikolov et al. 2021). *Boundary voxels* are the
+voxels that an erosion removes; all weigh the same (medpy, MONAI, MetricsReloaded, GaNDLF, panoptica). In both, what
+lies beyond the volume is background, so that a mask that touches the border is closed there.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +26,81 @@ Spacing = tuple[float, float, float]
 _SPARSE = 60
 
 
+@dataclass(frozen=True)
+class SurfaceConvention:
+    """Everything besides masks and spacing that a surface metric depends on.
+
+    Printed, it is a sentence for a methods section. `SURFACE_CONVENTIONS` has those of other packages by name.
+
+    Attributes
+    ----------
+    elements
+        "surface elements" weigh as much as they are large; their percentile is the smallest distance within which that
+        share of the area lies. "boundary voxels" weigh 1 each; their percentile is interpolated linearly.
+    connectivity
+        A foreground voxel is a boundary voxel if a neighbour is background: 1 counts the 6 neighbours across faces, 2
+        also those across edges (18), 3 also those across corners (26). Surface elements do not depend on it.
+    hausdorff
+        "larger" of the two directed percentiles, or the percentile of the "pooled" distances of both directions.
+    average
+        The symmetric average: "pooled" is the mean over all elements of both surfaces (ASSD), "mean" the mean of the
+        two directed averages (MASD).
+    dice
+        "pooled" is the share of both surfaces together, "mean" the mean of the shares of each.
+    """
+
+    elements: Literal["surface elements", "boundary voxels"] = "surface elements"
+    connectivity: Literal[1, 2, 3] = 1
+    hausdorff: Literal["larger", "pooled"] = "larger"
+    average: Literal["pooled", "mean"] = "pooled"
+    dice: Literal["pooled", "mean"] = "pooled"
+
+    def __post_init__(self) -> None:
+        choices: dict[str, tuple[object, ...]] = {
+            "elements": ("surface elements", "boundary voxels"),
+            "connectivity": (1, 2, 3),
+            "hausdorff": ("larger", "pooled"),
+            "average": ("pooled", "mean"),
+            "dice": ("pooled", "mean"),
+        }
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                msg = f"{name} of a surface convention is one of {allowed}, not {getattr(self, name)!r}"
+                raise ValueError(msg)
+
+    def __str__(self) -> str:
+        neighbours = {1: 6, 2: 18, 3: 26}[self.connectivity]
+        elements = (
+            "surface elements at the corners of voxels, weighted by area"
+            if self.elements == "surface elements"
+            else f"boundary voxels ({neighbours} neighbours) of equal weight, percentiles interpolated"
+        )
+        hausdorff = "larger of the two directed percentiles" if self.hausdorff == "larger" else "pooled percentile"
+        average = "mean over both surfaces" if self.average == "pooled" else "mean of the two directed averages"
+        dice = "share of both surfaces together" if self.dice == "pooled" else "mean of the shares of each surface"
+        return f"{elements}; Hausdorff distance: {hausdorff}; symmetric average: {average}; surface Dice: {dice}"
+
+
+_ELEMENTS = SurfaceConvention()
+_VOXELS = SurfaceConvention("boundary voxels")
+_POOLED = SurfaceConvention("boundary voxels", hausdorff="pooled")
+_INSTANCES = SurfaceConvention("boundary voxels", hausdorff="pooled", average="mean", dice="mean")
+
+# What each package does where both masks have foreground. medpy has no surface Dice, GaNDLF no average.
+SURFACE_CONVENTIONS: Mapping[str, SurfaceConvention] = MappingProxyType(
+    {
+        "surface-distance": _ELEMENTS,
+        "monai": _VOXELS,
+        "metrics-reloaded": _VOXELS,
+        "medpy": _POOLED,
+        "gandlf": _INSTANCES,
+        "panoptica": _INSTANCES,
+    }
+)
+
+Convention = SurfaceConvention | str
+
+
 class Directed(NamedTuple):
     """A number in both directions: from the truth's surface to the prediction's, and back."""
 
@@ -32,25 +110,30 @@ class Directed(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SurfaceDistances:
-    """How far each element of either surface is from the other surface, mm, and how large it is, mm².
+    """How far each element of either surface is from the other surface, mm, and how much it weighs.
 
-    Made by `surface_distances`; each metric is a question to it. If one mask is empty, the elements of the other are
-    infinitely far from it. If both are, there are no elements, and each metric has the value of perfect agreement.
+    Made by `surface_distances`; each metric is a question to it. Surface elements weigh their area, mm²; boundary
+    voxels weigh 1. If one mask is empty, the elements of the other are infinitely far from it. If both are, there are
+    no elements, and each metric has the value of perfect agreement.
     """
 
     truth_distances: NDArray[np.float64]
     truth_areas: NDArray[np.float64]
     prediction_distances: NDArray[np.float64]
     prediction_areas: NDArray[np.float64]
+    convention: SurfaceConvention = _ELEMENTS
 
     def hausdorff(self, percentile: float = 95.0) -> float:
         """See `hausdorff_distance`."""
         if not 0 <= percentile <= 100:
             msg = f"a percentile lies between 0 and 100, not at {percentile}"
             raise ValueError(msg)
+        sides = [(self.truth_distances, self.truth_areas), (self.prediction_distances, self.prediction_areas)]
+        if self.convention.hausdorff == "pooled":
+            sides = [(np.concatenate([d for d, _ in sides]), np.concatenate([a for _, a in sides]))]
+        interpolated = self.convention.elements == "boundary voxels"
         return max(
-            _percentile(self.truth_distances, self.truth_areas, percentile),
-            _percentile(self.prediction_distances, self.prediction_areas, percentile),
+            _interpolated_percentile(d, percentile) if interpolated else _percentile(d, a, percentile) for d, a in sides
         )
 
     def average(self) -> Directed:
@@ -60,24 +143,43 @@ class SurfaceDistances:
             _mean(self.prediction_distances, self.prediction_areas, other=self.truth_areas),
         )
 
+    def symmetric_average(self) -> float:
+        """See `average_symmetric_surface_distance`."""
+        forth, back = self.average()
+        if math.isnan(forth) or math.isnan(back):  # one mask is empty: the other is infinitely far away
+            return math.inf
+        if self.convention.average == "mean":
+            return (forth + back) / 2
+        there, here = float(self.truth_areas.sum()), float(self.prediction_areas.sum())
+        return (forth * there + back * here) / (there + here) if there + here else 0.0
+
     def dice(self, tolerance_mm: float) -> float:
         """See `surface_dice`."""
         if not tolerance_mm >= 0:
             msg = f"a tolerance is a distance in mm, not {tolerance_mm}"
             raise ValueError(msg)
-        near = self.truth_areas[self.truth_distances <= tolerance_mm].sum()
-        near += self.prediction_areas[self.prediction_distances <= tolerance_mm].sum()
-        total = self.truth_areas.sum() + self.prediction_areas.sum()
-        return float(near / total) if total else 1.0
+        near = float(self.truth_areas[self.truth_distances <= tolerance_mm].sum())
+        close = float(self.prediction_areas[self.prediction_distances <= tolerance_mm].sum())
+        there, here = float(self.truth_areas.sum()), float(self.prediction_areas.sum())
+        if not there + here:
+            return 1.0
+        if self.convention.dice == "mean":
+            return (near / there + close / here) / 2 if there and here else 0.0
+        return (near + close) / (there + here)
 
 
-def surface_distances(truth: Mask, prediction: Mask, *, spacing: Spacing) -> SurfaceDistances:
+def surface_distances(
+    truth: Mask, prediction: Mask, *, spacing: Spacing, convention: Convention = "surface-distance"
+) -> SurfaceDistances:
     """Measure two surfaces against each other once, for any number of metrics.
 
     Parameters
     ----------
     spacing
         Edge lengths of a voxel, mm, in the order of the arrays' axes.
+    convention
+        What a surface is and how both directions are put together: a `SurfaceConvention`, or the name of a package in
+        `SURFACE_CONVENTIONS`.
 
     Examples
     --------
@@ -87,44 +189,74 @@ def surface_distances(truth: Mask, prediction: Mask, *, spacing: Spacing) -> Sur
     >>> both.hausdorff(100), both.dice(1.0)
     (1.0, 1.0)
     """
-    from isocenter.metrics import _surface_kernels as kernels
-
+    rules = _convention(convention)
     truth, prediction = cropped(truth, prediction)
     steps = np.asarray(spacing, dtype=np.float64)
     if steps.shape != (3,) or not ((steps > 0) & np.isfinite(steps)).all():
         msg = f"spacing must be three positive lengths in mm, in the order of the axes, not {spacing}"
         raise ValueError(msg)
-    table = areas((float(steps[0]), float(steps[1]), float(steps[2])))
-    (a, a_areas), (b, b_areas) = (_elements(kernels.pad(mask), table) for mask in (truth, prediction))
+    (a, a_areas), (b, b_areas) = (_surface(mask, steps, rules) for mask in (truth, prediction))
     shape = (truth.shape[0] + 1, truth.shape[1] + 1, truth.shape[2] + 1)
-    return SurfaceDistances(_nearest(a, b, shape, steps), a_areas, _nearest(b, a, shape, steps), b_areas)
+    return SurfaceDistances(_nearest(a, b, shape, steps), a_areas, _nearest(b, a, shape, steps), b_areas, rules)
 
 
-def hausdorff_distance(truth: Mask, prediction: Mask, *, spacing: Spacing, percentile: float = 95.0) -> float:
+def hausdorff_distance(
+    truth: Mask,
+    prediction: Mask,
+    *,
+    spacing: Spacing,
+    percentile: float = 95.0,
+    convention: Convention = "surface-distance",
+) -> float:
     """Percentile of the distances between the surfaces, mm, the larger of the two directions; lower is better.
 
     In each direction: the smallest distance within which at least `percentile` % of the surface's *area* lies. 100 is
     the Hausdorff distance itself. Both masks empty: 0; one empty: infinite.
 
-    Other tools pool both directions, or count elements without weighing them; their numbers differ by millimetres.
+    Other conventions pool both directions, or count voxels without weighing them; their numbers differ by millimetres.
 
     References
     ----------
     Huttenlocher DP, Klanderman GA, Rucklidge WJ. Comparing images using the Hausdorff distance. IEEE TPAMI 15 (1993).
     """
-    return surface_distances(truth, prediction, spacing=spacing).hausdorff(percentile)
+    return surface_distances(truth, prediction, spacing=spacing, convention=convention).hausdorff(percentile)
 
 
-def average_surface_distance(truth: Mask, prediction: Mask, *, spacing: Spacing) -> Directed:
+def average_surface_distance(
+    truth: Mask, prediction: Mask, *, spacing: Spacing, convention: Convention = "surface-distance"
+) -> Directed:
     """Mean distance of one surface from the other, mm, weighted by area, in both directions; lower is better.
 
     Both masks empty: 0 and 0. One empty: infinite from the surface that is there, undefined (NaN) from the one that is
     not.
     """
-    return surface_distances(truth, prediction, spacing=spacing).average()
+    return surface_distances(truth, prediction, spacing=spacing, convention=convention).average()
 
 
-def surface_dice(truth: Mask, prediction: Mask, *, spacing: Spacing, tolerance_mm: float) -> float:
+def average_symmetric_surface_distance(
+    truth: Mask, prediction: Mask, *, spacing: Spacing, convention: Convention = "surface-distance"
+) -> float:
+    """Mean distance of both surfaces from each other (ASSD), mm; lower is better.
+
+    ``(Σ a·d + Σ b·e) / (Σ a + Σ b)``, with distances d and areas a of the truth's elements, e and b of the
+    prediction's: a larger surface weighs more. A convention whose `average` is "mean" gives the mean of the two
+    directed averages instead (MASD). Both masks empty: 0; one empty: infinite.
+
+    References
+    ----------
+    Heimann T et al. Comparison and evaluation of methods for liver segmentation from CT datasets. IEEE TMI 28 (2009).
+    """
+    return surface_distances(truth, prediction, spacing=spacing, convention=convention).symmetric_average()
+
+
+def surface_dice(
+    truth: Mask,
+    prediction: Mask,
+    *,
+    spacing: Spacing,
+    tolerance_mm: float,
+    convention: Convention = "surface-distance",
+) -> float:
     """Share of both surfaces' area that lies within a tolerance of the other one, in [0, 1]; higher is better.
 
     Also called normalised surface distance (NSD). The tolerance is inclusive: an element at exactly `tolerance_mm`
@@ -135,7 +267,90 @@ def surface_dice(truth: Mask, prediction: Mask, *, spacing: Spacing, tolerance_m
     Nikolov S et al. Clinically applicable segmentation of head and neck anatomy for radiotherapy. J Med Internet Res 23
     (2021) e26151.
     """
-    return surface_distances(truth, prediction, spacing=spacing).dice(tolerance_mm)
+    return surface_distances(truth, prediction, spacing=spacing, convention=convention).dice(tolerance_mm)
+
+
+# The surface metrics of the catalogue: name, convention, question. The suffix names the convention.
+_BY_NAME: dict[str, tuple[SurfaceConvention, str]] = {
+    f"{name}{suffix}": (convention, name)
+    for suffix, convention in (("", _ELEMENTS), ("_boundary", _VOXELS))
+    for name in ("hd", "hd95", "asd_truth_to_prediction", "asd_prediction_to_truth", "assd", "masd", "nsd")
+} | {"hd95_boundary_pooled": (_POOLED, "hd95"), "nsd_boundary_mean": (_INSTANCES, "nsd")}
+
+
+def surface_scores(
+    truth: Mask, prediction: Mask, names: Iterable[str], *, spacing: Spacing, tolerance_mm: float | None = None
+) -> dict[str, float]:
+    """Surface metrics by their names in the catalogue, each surface found once.
+
+    Parameters
+    ----------
+    names
+        Such as "hd95", "assd", "nsd" (surface elements), "hd95_boundary" (boundary voxels, as MONAI and
+        MetricsReloaded) or "hd95_boundary_pooled" (as medpy); docs/reference/metrics.md has all.
+    tolerance_mm
+        Of "nsd" and its kin, which need one.
+
+    Examples
+    --------
+    >>> truth, prediction = np.zeros((2, 9, 9, 9), bool)
+    >>> truth[2:6, 2:6, 2:6] = prediction[3:7, 2:6, 2:6] = True
+    >>> surface_scores(truth, prediction, ["hd95", "nsd_boundary"], spacing=(1, 1, 1), tolerance_mm=1)
+    {'hd95': 1.0, 'nsd_boundary': 1.0}
+    """
+    names = list(names)
+    if unknown := [name for name in names if name not in _BY_NAME]:
+        msg = f"unknown surface metric {', '.join(map(repr, unknown))}; there are {', '.join(_BY_NAME)}"
+        raise ValueError(msg)
+    if tolerance_mm is None and (blind := [name for name in names if name.startswith("nsd")]):
+        msg = f"{', '.join(blind)}: surface Dice needs a tolerance; give tolerance_mm"
+        raise ValueError(msg)
+    truth, prediction = cropped(truth, prediction)
+    measured: dict[str, SurfaceDistances] = {}
+    scores = {}
+    for name in names:
+        convention, question = _BY_NAME[name]
+        if convention.elements not in measured:
+            measured[convention.elements] = surface_distances(truth, prediction, spacing=spacing, convention=convention)
+        rules = replace(convention, average="mean") if question == "masd" else convention
+        scores[name] = _answer(replace(measured[convention.elements], convention=rules), question, tolerance_mm)
+    return scores
+
+
+def _answer(distances: SurfaceDistances, question: str, tolerance_mm: float | None) -> float:
+    match question:
+        case "hd" | "hd95":
+            return distances.hausdorff(100 if question == "hd" else 95)
+        case "asd_truth_to_prediction":
+            return distances.average().truth_to_prediction
+        case "asd_prediction_to_truth":
+            return distances.average().prediction_to_truth
+        case "assd" | "masd":
+            return distances.symmetric_average()
+    assert tolerance_mm is not None
+    return distances.dice(tolerance_mm)
+
+
+def _convention(convention: Convention) -> SurfaceConvention:
+    if isinstance(convention, SurfaceConvention):
+        return convention
+    if convention not in SURFACE_CONVENTIONS:
+        msg = f"unknown surface convention {convention!r}; there are {', '.join(SURFACE_CONVENTIONS)}"
+        raise ValueError(msg)
+    return SURFACE_CONVENTIONS[convention]
+
+
+def _surface(
+    mask: Mask, spacing: NDArray[np.float64], convention: SurfaceConvention
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Places and weights of the elements of a mask's surface."""
+    from isocenter.metrics import _surface_kernels as kernels
+
+    padded = kernels.pad(mask)
+    if convention.elements == "surface elements":
+        return _elements(padded, areas((float(spacing[0]), float(spacing[1]), float(spacing[2]))))
+    places = kernels.boundary_voxels(padded, convention.connectivity)
+    return places, np.ones(places.shape[0])
 
 
 def _elements(mask: NDArray[np.uint8], table: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -177,6 +392,14 @@ def _percentile(distances: NDArray[np.float64], weights: NDArray[np.float64], pe
     share = np.cumsum(weights[order]) / weights.sum()
     at = int(np.searchsorted(share, percentile / 100.0))
     return float(distances[order][min(at, distances.size - 1)])
+
+
+def _interpolated_percentile(distances: NDArray[np.float64], percentile: float) -> float:
+    """The percentile of equal weights, interpolated between neighbours in order; 0 without elements."""
+    if distances.size == 0:
+        return 0.0
+    # A percentile between infinite numbers would be inf - inf.
+    return math.inf if math.isinf(distances[0]) else float(np.percentile(distances, percentile))
 
 
 def _mean(distances: NDArray[np.float64], weights: NDArray[np.float64], *, other: NDArray[np.float64]) -> float:

@@ -44,6 +44,42 @@ def surface_elements(
 
 
 @njit(nogil=True, cache=True)
+def boundary_voxels(mask: NDArray[np.uint8], connectivity: int) -> NDArray[np.int32]:
+    """Indices, without the padding, of the foreground voxels that an erosion removes.
+
+    The erosion looks at neighbours that differ along at most `connectivity` axes; the padding is background.
+    """
+    planes, rows, columns = mask.shape
+    room = 1024
+    points = np.empty((room, 3), np.int32)
+    count = 0
+    for i in range(1, planes - 1):
+        for j in range(1, rows - 1):
+            for k in range(1, columns - 1):
+                if mask[i, j, k] == 0:
+                    continue
+                if connectivity == 1:
+                    inside = mask[i - 1, j, k] & mask[i + 1, j, k] & mask[i, j - 1, k] & mask[i, j + 1, k]
+                    inside &= mask[i, j, k - 1] & mask[i, j, k + 1]
+                else:
+                    inside = 1
+                    for a in range(-1, 2):
+                        for b in range(-1, 2):
+                            for c in range(-1, 2):
+                                if abs(a) + abs(b) + abs(c) <= connectivity:
+                                    inside &= mask[i + a, j + b, k + c]
+                if inside:
+                    continue
+                if count == room:
+                    larger = np.empty((2 * room, 3), np.int32)
+                    larger[:room] = points
+                    points, room = larger, 2 * room
+                points[count, 0], points[count, 1], points[count, 2] = i - 1, j - 1, k - 1
+                count += 1
+    return points[:count]
+
+
+@njit(nogil=True, cache=True)
 def distances_in_box(
     start: NDArray[np.int32], target: NDArray[np.int32], shape: tuple[int, int, int], spacing: NDArray[np.float64]
 ) -> NDArray[np.float64]:

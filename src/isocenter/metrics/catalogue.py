@@ -114,6 +114,44 @@ S_SCORE = register(
     Metric("s_score", "", "higher", (0.0, 1.0), 4, "segmentation score of Mak et al. 2019, E = V·FN/TP + FP")
 )
 
+# Surface metrics in the two conventions of the field, docs/explanation/surfaces.md: surface elements weighted by area,
+# and, `_boundary`, boundary voxels of equal weight. `metrics.surface_scores` computes each by its name.
+for _suffix, _convention in (("", "surface elements, as surface-distance"), ("_boundary", "boundary voxels, as MONAI")):
+    for _name, _text in (
+        ("hd", "Hausdorff distance"),
+        ("hd95", "95th percentile of the surface distances, larger direction"),
+        ("asd_truth_to_prediction", "average distance of the reference's surface to the output's"),
+        ("asd_prediction_to_truth", "average distance of the output's surface to the reference's"),
+        ("assd", "average symmetric surface distance"),
+        ("masd", "mean of the two directed average surface distances"),
+    ):
+        register(Metric(f"{_name}{_suffix}", "mm", "lower", (0.0, math.inf), 2, f"{_text} ({_convention})"))
+    register(
+        Metric(
+            f"nsd{_suffix}", "", "higher", (0.0, 1.0), 4, f"surface Dice at the challenge's tolerance ({_convention})"
+        )
+    )
+register(
+    Metric(
+        "hd95_boundary_pooled",
+        "mm",
+        "lower",
+        (0.0, math.inf),
+        2,
+        "95th percentile of both directions pooled (boundary voxels, as medpy)",
+    )
+)
+register(
+    Metric(
+        "nsd_boundary_mean",
+        "",
+        "higher",
+        (0.0, 1.0),
+        4,
+        "mean share of each surface within the challenge's tolerance (boundary voxels, as panoptica)",
+    )
+)
+
 DOSE_ERROR = register(
     Metric(
         "dose_error", "Gy", "lower", (0.0, math.inf), 3, "mean absolute difference of the dose, per irradiated voxel"
