@@ -1,4 +1,4 @@
-"""Dice, HD95 and surface Dice of one pair, against surface-distance: from arrays, and from files."""
+"""Dice, HD95 and surface Dice of one pair, against surface-distance: from arrays, by plain calls, and from files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import SimpleITK as sitk
 import surface_distance as peer
 
 from benchmarks.timing import compare
-from isocenter.metrics import cropped, dice, surface_distances
+from isocenter.metrics import cropped, dice, hausdorff_distance, surface_dice, surface_distances
+from isocenter.metrics._surface import _recent
 from isocenter.volumes import Grid, Volume, read_labels, side_by_side, write
 
 CT = Grid((512, 512, 150), spacing=(0.98, 0.98, 3.0))
@@ -48,9 +49,19 @@ def _compare(name: str, truth: np.ndarray, prediction: np.ndarray, *, folder: Pa
         write(Volume(mask.astype(np.uint8), CT), path)
 
     def ours(a: np.ndarray = truth, b: np.ndarray = prediction) -> tuple[float, ...]:
+        _recent.clear()  # what an earlier run measured would be found again
         a, b = cropped(a, b)
         both = surface_distances(a, b, spacing=CT.spacing)
         return dice(a, b), both.hausdorff(95), both.dice(2.0)
+
+    def plain_calls() -> tuple[float, ...]:
+        _recent.clear()
+        hd95 = hausdorff_distance(truth, prediction, spacing=CT.spacing)
+        return (
+            dice(truth, prediction),
+            hd95,
+            surface_dice(truth, prediction, spacing=CT.spacing, tolerance_mm=2.0),
+        )
 
     def theirs(
         a: np.ndarray = truth, b: np.ndarray = prediction, spacing: tuple[float, ...] = CT.spacing
@@ -72,10 +83,12 @@ def _compare(name: str, truth: np.ndarray, prediction: np.ndarray, *, folder: Pa
         return theirs(*arrays, spacing=CT.spacing[::-1])
 
     np.testing.assert_allclose(ours(), theirs(), atol=1e-9)
+    np.testing.assert_allclose(plain_calls(), theirs(), atol=1e-9)
     np.testing.assert_allclose(ours_from_files(), theirs_from_files(), atol=1e-9)
     repeat = 2 if "stray" in name else 5
     title = f"Dice + HD95 + surface Dice, 512×512×150, {name}"
     compare(f"{title}, arrays in memory", ours, {"surface-distance": theirs}, repeat=repeat)
+    compare(f"{title}, by three plain calls", plain_calls, {"surface-distance": theirs}, repeat=repeat)
     compare(
         f"{title}, from two .nii.gz",
         ours_from_files,

@@ -43,6 +43,39 @@ def golden(pair: str) -> Pair:
     return truth, prediction
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("share", [0.0, 0.0005, 0.4, 1.0])
+def test_counts_and_boxes_are_those_of_numpy_however_they_are_found(
+    share: float, order: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from isocenter.metrics import _mask_kernels, _overlap, cropped
+
+    assert _mask_kernels  # so that numba is there
+    rng = np.random.default_rng(7)
+    for shape in ((31, 17, 23), (5, 64, 8), (1, 3, 700), (40, 1, 1), (0, 4, 4)):
+        truth, prediction = (np.asarray(rng.random(shape) < share, order=order) for _ in range(2))
+        both = int((truth & prediction).sum())
+        expected = Overlap(both, int(prediction.sum()) - both, int(truth.sum()) - both)
+        for piece in (-1, 50, 10**9):  # compiled; by numpy in pieces; by numpy at once
+            monkeypatch.setattr(_overlap, "_PIECE", max(piece, 1))
+            monkeypatch.setattr(_overlap.sys, "modules", {"numba": None} if piece < 0 else {})
+            assert count_overlap(truth, prediction) == expected
+        monkeypatch.undo()
+        where = np.nonzero(truth | prediction)
+        box = tuple(slice(axis.min(), axis.max() + 1) if axis.size else slice(0, 1) for axis in where)
+        for cut, mask in zip(cropped(truth, prediction), (truth, prediction), strict=True):
+            np.testing.assert_array_equal(cut, mask[box])
+
+
+def test_any_byte_but_0_is_foreground(monkeypatch: pytest.MonkeyPatch) -> None:
+    from isocenter.metrics import _mask_kernels
+
+    truth, prediction = (
+        np.array(values, np.uint8).view(np.uint64) for values in ([255] * 8, [0, 2, 128, 1, 0, 0, 3, 7])
+    )
+    assert _mask_kernels.count_foreground(truth, prediction) == (5, 8, 5)
+
+
 @given(pairs)
 def test_counts_are_those_of_sets_of_voxels(pair: Pair) -> None:
     truth, prediction = (set(zip(*np.nonzero(mask), strict=True)) for mask in pair)

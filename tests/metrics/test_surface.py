@@ -75,7 +75,7 @@ def brute_force(start: np.ndarray, target: np.ndarray, spacing: tuple[float, flo
 
 @given(masks, spacings)
 @settings(deadline=None)
-def test_both_ways_of_finding_the_nearest_element_are_exact(
+def test_all_ways_of_finding_the_nearest_element_are_exact(
     pair: tuple[np.ndarray, np.ndarray], spacing: tuple[float, float, float]
 ) -> None:
     from isocenter.metrics._surface_kernels import pad
@@ -84,10 +84,102 @@ def test_both_ways_of_finding_the_nearest_element_are_exact(
     (a, _), (b, _) = (surface._elements(pad(mask), table) for mask in pair)
     shape = tuple(n + 1 for n in pair[0].shape)
     expected = brute_force(a, b, spacing)
-    for sparse in (0, 10**9):
+    # By a tree; nearby as far as that is enough; nearby with too few lines; in the box alone.
+    for sparse, visits, reach in ((0, 4, 12), (10**9, 10**6, 12), (10**9, 4, 1), (10**9, 0, 12)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(surface, "_SPARSE", sparse)
+            patch.setattr(surface, "_VISITS", visits)
+            patch.setattr(surface, "_REACH", reach)
+            surface._nearest_lines.cache_clear()
             np.testing.assert_allclose(surface._nearest(a, b, shape, np.asarray(spacing)), expected, rtol=1e-14)
+    surface._nearest_lines.cache_clear()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_surfaces_far_apart_and_close_together_have_exact_distances(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shape, spacing = (40, 33, 27), tuple(rng.choice([0.3, 0.98, 1.25, 5.0], 3))
+    pair = np.zeros((2, *shape), bool)
+    for mask in pair:
+        for _ in range(3):
+            low = [rng.integers(0, n - 4) for n in shape]
+            mask[tuple(slice(start, start + rng.integers(2, 14)) for start in low)] = True
+    both = surface_distances(*pair, spacing=spacing)
+    table = surface.areas(spacing)
+    (a, _), (b, _) = (surface._elements(np.pad(mask, 1).view(np.uint8), table) for mask in cropped(*pair))
+    np.testing.assert_allclose(both.truth_distances, brute_force(a, b, spacing), rtol=1e-14)
+    np.testing.assert_allclose(both.prediction_distances, brute_force(b, a, spacing), rtol=1e-14)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(1, 5)), min_size=1, max_size=200),
+    st.one_of(st.integers(0, 100), st.floats(0, 100)),
+)
+@settings(deadline=None, max_examples=300)
+def test_the_percentile_is_that_of_the_definition_also_where_shares_tie(
+    elements: list[tuple[int, int]], percentile: float
+) -> None:
+    distances, weights = np.array([(np.sqrt(d), w / 10) for d, w in elements]).T
+    expected = surface._percentile_in_order(distances, weights, percentile)
+    assert surface._percentile(distances, weights, percentile) == expected
+
+
+def test_a_mask_that_was_changed_in_place_is_measured_again() -> None:
+    truth, prediction = np.zeros((2, 20, 20, 20), bool)
+    truth[5:10, 5:10, 5:10] = prediction[5:10, 5:10, 5:10] = True
+    asked = {"spacing": (1.0, 1.0, 1.0), "percentile": 100}
+    assert hausdorff_distance(truth, prediction, **asked) == 0
+    prediction[10, 5:10, 5:10] = True  # grows the box
+    assert hausdorff_distance(truth, prediction, **asked) == 1
+    prediction[10, 5:10, 5:10] = False
+    truth[7, 7, 7] = False  # inside the box
+    assert hausdorff_distance(truth, prediction, **asked) == hausdorff_distance(prediction, truth, **asked) > 1
+    assert hausdorff_distance(truth, prediction, spacing=(3.0, 3.0, 3.0), percentile=100) == 6
+    truth[7, 7, 7] = True
+    assert hausdorff_distance(truth, prediction, **asked) == 0
+
+
+def test_plain_calls_find_the_surfaces_once_and_keep_little(monkeypatch: pytest.MonkeyPatch) -> None:
+    surface._recent.clear()
+    measured: list[int] = []
+    measure = surface._measure
+    monkeypatch.setattr(surface, "_measure", lambda *given: (measured.append(1), measure(*given))[1])
+    truth, prediction = np.zeros((2, 30, 30, 30), bool)
+    truth[5:10, 5:10, 5:10] = prediction[6:11, 5:10, 5:10] = True
+    hausdorff_distance(truth, prediction, spacing=(1, 1, 1))
+    surface_dice(truth.copy(), np.asfortranarray(prediction), spacing=(1.0, 1.0, 1.0), tolerance_mm=2)
+    average_surface_distance(truth, prediction, spacing=(1, 1, 1))
+    assert len(measured) == 1
+    hausdorff_distance(truth, prediction, spacing=(1, 1, 1), convention="medpy")
+    hausdorff_distance(truth, prediction, spacing=(1, 1, 1), convention="monai")
+    assert len(measured) == 2
+    for step in range(1, 20):
+        surface_dice(truth, np.roll(prediction, step, axis=2), spacing=(1, 1, 1), tolerance_mm=2)
+    assert len(surface._recent._kept) == 8
+    small = surface._RecentDistances(entries=8, nbytes=1000)
+    small.keep("key", surface_distances(truth, prediction, spacing=(1, 1, 1)))
+    assert small.get("key") is None
+
+
+def test_what_is_shared_cannot_be_written_to() -> None:
+    truth, prediction = np.zeros((2, 6, 6, 6), bool)
+    truth[2, 2, 2] = prediction[3, 3, 3] = True
+    both = surface_distances(truth, prediction, spacing=(1, 1, 1))
+    with pytest.raises(ValueError, match="read-only"):
+        both.truth_distances[0] = 0
+    with pytest.raises(ValueError, match="read-only"):
+        surface.areas((1.0, 1.0, 1.0))[0] = 0
+
+
+def test_many_threads_get_the_numbers_of_one() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    rng = np.random.default_rng(1)
+    pairs = [rng.random((2, 12, 12, 12)) < 0.1 for _ in range(12)]
+    plain = [hausdorff_distance(*pair, spacing=(1, 2, 3)) for pair in pairs]
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(lambda n: hausdorff_distance(*pairs[n % 12], spacing=(1, 2, 3)), range(240)))
+    assert results == plain * 20
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

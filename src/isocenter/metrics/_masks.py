@@ -40,22 +40,33 @@ def cropped(truth: Any, prediction: Any) -> tuple[Mask, Mask]:
     return truth[box], prediction[box]
 
 
+def in_one_order(truth: Mask, prediction: Mask) -> tuple[Mask, Mask]:
+    """Both masks, with their axes reversed if both lie in memory in Fortran order."""
+    if all(mask.flags.f_contiguous and not mask.flags.c_contiguous for mask in (truth, prediction)):
+        return truth.T, prediction.T
+    return truth, prediction
+
+
+def flat_voxels(mask: Mask) -> Mask:
+    """The voxels in C order; copied only if they do not lie in it."""
+    return np.ascontiguousarray(mask).reshape(-1)
+
+
 def _common_box(truth: Mask, prediction: Mask) -> tuple[slice, ...]:
     from isocenter.metrics._mask_kernels import foreground_box
 
     # Read in the order in which the voxels lie in memory, whichever it is.
-    reverse = truth.flags.f_contiguous and not truth.flags.c_contiguous
-    first, second = (_words(mask.T if reverse else mask) for mask in (truth, prediction))
-    found = foreground_box(first, second, truth.shape[::-1] if reverse else truth.shape)
-    if found[3] < 0:
+    first, second = in_one_order(truth, prediction)
+    low_and_high = foreground_box(as_words(first), as_words(second), first.shape)
+    if low_and_high[3] < 0:
         return tuple(slice(0, min(1, n)) for n in truth.shape)
-    box = tuple(slice(low, high + 1) for low, high in zip(found[:3], found[3:], strict=True))
-    return box[::-1] if reverse else box
+    box = tuple(slice(low, high + 1) for low, high in zip(low_and_high[:3], low_and_high[3:], strict=True))
+    return box if first is truth else box[::-1]
 
 
-def _words(mask: Mask) -> NDArray[np.uint64]:
+def as_words(mask: Mask) -> NDArray[np.uint64]:
     """The voxels in C order, eight to a word; the last word is filled up with background."""
-    flat = np.ascontiguousarray(mask).reshape(-1).view(np.uint8)
+    flat = flat_voxels(mask).view(np.uint8)
     if flat.size % 8:
         flat = np.concatenate([flat, np.zeros(-flat.size % 8, np.uint8)])
     return flat.view(np.uint64)

@@ -13,6 +13,8 @@ Res 23 (2021) e26151. Numbers: the look-up table of their package surface-distan
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -34,6 +36,7 @@ _KINDS = (
 )
 
 
+@lru_cache(maxsize=16)
 def areas(spacing: tuple[float, float, float]) -> NDArray[np.float64]:
     """The area of surface, mm², for each of the 256 neighbourhoods; `spacing` in the order of the array axes.
 
@@ -46,4 +49,6 @@ def areas(spacing: tuple[float, float, float]) -> NDArray[np.float64]:
         for kind, normals in _NORMALS.items()
     }
     half = [size[kind] for kind in _KINDS]
-    return np.array(half + half[::-1])
+    table = np.array(half + half[::-1])
+    table.flags.writeable = False  # it is shared
+    return table

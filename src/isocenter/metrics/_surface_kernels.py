@@ -80,6 +80,82 @@ def boundary_voxels(mask: NDArray[np.uint8], connectivity: int) -> NDArray[np.in
 
 
 @njit(nogil=True, cache=True)
+def distances_nearby(
+    start: NDArray[np.int32],
+    target: NDArray[np.int32],
+    shape: tuple[int, int, int],
+    spacing: NDArray[np.float64],
+    axes: tuple[int, int, int],
+    lines: NDArray[np.int32],
+    limit: int,
+) -> NDArray[np.float64]:
+    """Distance of every start point to the nearest target, mm; -1 where nothing was found nearby.
+
+    From a point, the lines along the last of `axes` are visited in the order of their distance (`lines` are their
+    offsets along the first two), until the next one is farther away than the nearest target on those before it. Two
+    contours of one thing lie close to each other, so that a dozen lines do. At most `limit` lines are visited in all.
+    """
+    p, q, r = axes
+    steps = _steps_along_lines(target, shape, axes)
+    away = np.empty(lines.shape[0])
+    for n in range(lines.shape[0]):
+        away[n] = (lines[n, 0] * spacing[p]) ** 2 + (lines[n, 1] * spacing[q]) ** 2
+    nearest = np.full(start.shape[0], -1.0)
+    squares = np.empty(3)
+    visited = 0
+    planes, rows, length, unit = np.uint64(shape[p]), np.uint64(shape[q]), shape[r], spacing[r]
+    for n in range(start.shape[0]):
+        i, j, k = start[n, p], start[n, q], start[n, r]
+        best = FAR
+        chosen, far = -1, 0
+        line = 0
+        while line < lines.shape[0] and away[line] < best:
+            # Unsigned, what is before the box is beyond it.
+            a, b = np.uint64(i + lines[line, 0]), np.uint64(j + lines[line, 1])
+            if a < planes and b < rows:
+                step = steps[a, b, k]
+                if step < length:
+                    along = step * unit
+                    squared = away[line] + along * along
+                    if squared < best:
+                        best, chosen, far = squared, line, step
+            line += 1
+        visited += line
+        if line < lines.shape[0]:
+            # Summed in the order of the axes, as `distances_in_box` does, so that both give the same number.
+            squares[p] = (lines[chosen, 0] * spacing[p]) ** 2
+            squares[q] = (lines[chosen, 1] * spacing[q]) ** 2
+            squares[r] = (far * spacing[r]) ** 2
+            nearest[n] = np.sqrt(squares[0] + squares[1] + squares[2])
+        if visited > limit:
+            break
+    return nearest
+
+
+@njit(nogil=True, cache=True)
+def _steps_along_lines(
+    target: NDArray[np.int32], shape: tuple[int, int, int], axes: tuple[int, int, int]
+) -> NDArray[np.int32]:
+    """How many steps along the last of `axes` the nearest target in the same line is away; its length or more if none.
+
+    The table has its axes in the order of `axes`, so that lines are contiguous.
+    """
+    p, q, r = axes
+    length = shape[r]
+    steps = np.full((shape[p], shape[q], length), np.int32(length))
+    for n in range(target.shape[0]):
+        steps[target[n, p], target[n, q], target[n, r]] = 0
+    for i in range(shape[p]):
+        for j in range(shape[q]):
+            line = steps[i, j]
+            for k in range(1, length):
+                line[k] = min(line[k], line[k - 1] + 1)
+            for k in range(length - 2, -1, -1):
+                line[k] = min(line[k], line[k + 1] + 1)
+    return steps
+
+
+@njit(nogil=True, cache=True)
 def distances_in_box(
     start: NDArray[np.int32], target: NDArray[np.int32], shape: tuple[int, int, int], spacing: NDArray[np.float64]
 ) -> NDArray[np.float64]:
