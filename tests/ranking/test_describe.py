@@ -183,6 +183,7 @@ def test_the_description_of_doserad_in_full() -> None:
         "tie_breaks": ["described_time", "dose_error"],
         "ties": "min",
         "tolerance": 1e-9,
+        "part": "",
     }
 
 
@@ -312,7 +313,8 @@ WEIGHTED: dict[str, Any] = {"rule": "weighted-ranks", "metrics": ["dice", "jacca
         (
             {"q": 0.5},
             "q",
-            'the rule "mean" has no "q", but metric, missing, ties, tolerance, over, undefined; "q" is for "quantile"',
+            'the rule "mean" has no "q", but metric, missing, ties, tolerance, over, undefined, part; "q" is for '
+            '"quantile"',
         ),
         ({"metrics": ["dice"]}, "metrics", '"metrics" is for "mean-rank", "weighted-ranks" and "normalised-sum"'),
         ({"tiess": "min"}, "tiess", '"tiess" is not known; did you mean "ties"?'),

@@ -23,6 +23,7 @@ EVALUATOR_FAILED = 3
 """The exit code where something was not measured through no fault of the output."""
 
 _FAILING = ("evaluator", "machine")
+_MOST_INTERVALS = 2  # beside the score, in a table of the terminal
 
 
 Move = Callable[[int, int, str], None]
@@ -119,15 +120,16 @@ def show_failure(failure: EvaluationFailed, *, done: str, kept: str = "", as_jso
 
 
 def _components(board: Board) -> dict[str, dict[str, str]]:
-    """By metric and team, what it reached and in brackets its rank, where a rule ranks by several metrics."""
+    """By metric and team, what it reached, and its interval; of more metrics than a line has room for, its rank."""
     from isocenter.metrics import catalogue
 
+    narrow = len({part.metric for row in board.rows for part in row.components}) > _MOST_INTERVALS
     found: dict[str, dict[str, str]] = {}
     for row in board.rows:
         for part in row.components:
             metric = catalogue.get(part.metric)
-            beside = "" if part.rank is None else f" ({part.rank:g})"
-            if part.low is not None and part.high is not None:
+            beside = "" if part.rank is None else f" ({part.place})"
+            if part.low is not None and part.high is not None and not (narrow and beside):
                 beside = f" {_bounds(metric, part.low, part.high)}"
             found.setdefault(part.metric, {})[row.submission] = metric.show(part.score) + beside
     return found

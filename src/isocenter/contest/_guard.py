@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import polars as pl
 
 from isocenter.problems import describe_error, printable
-from isocenter.ranking import Board, Role, Rule
+from isocenter.ranking import Board, Role, Rule, show_beside
 
 Progress = Callable[[int, int], None]
 """Called with (resamples made, resamples in all)."""
@@ -76,7 +76,8 @@ def rank_scores(rule: Rule, scores: pl.DataFrame, *, name: str = "", roles: Mapp
     if len(set(rows)) < len(rows) or not set(rows) <= set(scores["submission"].unique()):
         msg = f"the rule {_name(rule)} failed: its board has rows that are not those of the score table"
         raise RuleFailed(msg)
-    return board
+    with guard_rule(rule):
+        return show_beside(board, rule, scores, roles)
 
 
 def describe_rule(rule: Rule) -> str:

@@ -218,5 +218,5 @@ def _cells(row: BoardRow, decided: Decision, columns: list[str], parts: list[str
         if part is None:
             yield "–"
             continue
-        rank = "" if part.rank is None else f" ({part.rank:g})"
+        rank = "" if part.rank is None else f" ({part.place})"
         yield Cell(f"{catalogue.get(name).show(part.score)}{rank}", part.score)

@@ -32,6 +32,7 @@ from isocenter.ranking._uncertainty import RankUncertainty
 from isocenter.ranking._uncertainty import with_uncertainty as mark_uncertainty
 from isocenter.ranking.rules import (
     RULE_KINDS,
+    CaseScores,
     CaseValues,
     DescriptionError,
     DetectThenRank,
@@ -50,6 +51,7 @@ from isocenter.ranking.rules import (
     ranking_rule,
     rule_kinds,
 )
+from isocenter.ranking.rules._beside import show_beside
 from isocenter.resampling.counts import Resamples as CaseDraws
 from isocenter.resampling.counts import resample_cases as case_draws
 
@@ -59,6 +61,7 @@ __all__ = [
     "BoardRow",
     "CaseDraws",
     "CasePlan",
+    "CaseScores",
     "CaseValues",
     "CasesNeeded",
     "Component",
@@ -138,6 +141,7 @@ __all__ = [
     "rule_kinds",
     "rule_of",
     "shake_up",
+    "show_beside",
     "significance",
     "software_versions",
     "table_digest",

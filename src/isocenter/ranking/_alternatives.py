@@ -42,9 +42,9 @@ def alternatives(
     What is changed:
 
     - the aggregation. By one metric: mean, median, mean without the 10 % lowest and highest, mean of the ranks in each
-      case, share of significant wins. By its parts: all of them together, or within cases first; the other
-      aggregations know one number per case. By several metrics of the cases: weighted ranks, ranks in each case,
-      normalised sum.
+      case, share of significant wins. By its parts: all of them together, or within cases first; of ranks, also each
+      part alone; the other aggregations know one number per case. By several metrics of the cases: weighted ranks,
+      ranks in each case, normalised sum.
     - ties, where they move the score: in rules that add up ranks, if there are equals. Elsewhere they change no order,
       only how equals are numbered.
     - what a missing case counts as, if a team lacks one: every policy that the rule admits. The factor of a `Penalty`
@@ -61,7 +61,8 @@ def alternatives(
     def ways(of: Callable[[Ties], Rule]) -> tuple[Ties, ...]:
         return _TIES if _ties_matter(of, competing, roles) else ()
 
-    asked = Asked(frozenset(scores["metric"]), lacking, ways)
+    parts = tuple(sorted(set(scores.filter(pl.col("case") != "")["part"]) - {""}))
+    asked = Asked(frozenset(scores["metric"]), lacking, ways, parts)
     named = capabilities_of(rule).alternatives(asked)
     return [
         Universe("declared", rule),

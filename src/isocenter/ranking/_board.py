@@ -30,6 +30,7 @@ class Note(str):
 class Component:
     """One of several metrics that a rule ranks by: what the submission reached, and its rank by it, if it competes.
 
+    Where ranks are averaged over cases, `rank` is the mean of those by this metric alone.
     `low` and `high` bound its confidence interval, where one was asked for.
     """
 
@@ -38,6 +39,13 @@ class Component:
     rank: float | None
     low: float | None = None
     high: float | None = None
+
+    @property
+    def place(self) -> str:
+        """The rank as a table prints it: "1", "2.5", "1.83" for a mean of ranks, or "–" for a row without one."""
+        if self.rank is None:
+            return "–"
+        return f"{self.rank:g}" if self.rank * 2 == int(self.rank * 2) else f"{self.rank:.2f}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from isocenter.ranking._missing import Disqualify
 from isocenter.ranking._rank_sets import rank_sets_of_cases
 from isocenter.ranking._uncertainty import RankUncertainty, ranks_on_all
 from isocenter.ranking.rules._base import Rule
+from isocenter.ranking.rules._beside import draw_beside
 from isocenter.ranking.rules.mean import MeanThenRank
 from isocenter.resampling.counts import Resamples, resample_in_parts
 from isocenter.resampling.matrices import Floats
@@ -75,7 +76,7 @@ def bootstrap_ranks(
         if replayed
         else resample_in_parts(len(cases), replicates=replicates, seed=seed, strata=labels, reject=reject)
     ):
-        parts.append(rule.draw(scores, draws, roles=roles))
+        parts.append(draw_beside(rule.draw(scores, draws, roles=roles), rule, scores, draws, roles))
         kept, redrawn = draws, redrawn + draws.redrawn
         if not parts[-1].competing.any():
             msg = "there is nobody to rank"

@@ -89,6 +89,7 @@ def read_cells(
     *,
     over: Over = "cases",
     undefined: Undefined = "refuse",
+    part: str = "",
     roles: Mapping[str, Role] | None = None,
 ) -> Cohort:
     """The numbers of every submission of a score table, as a rule will aggregate them.
@@ -101,10 +102,13 @@ def read_cells(
     undefined
         What becomes of a submission with a case that was measured, but for which the metric is undefined: "refuse" to
         go on, or leave it without numbers ("unlisted").
+    part
+        The part whose number is that of the case; "" for the case as a whole. A case that was measured, but not in this
+        part, is undefined there.
     roles
         Who only stands beside the teams; what they have never stands in for anything.
     """
-    reader = _Reader(metric, missing, over, undefined)
+    reader = _Reader(metric, missing, over, undefined, part)
     return reader.read(scores, roles or {})
 
 
@@ -114,6 +118,7 @@ class _Reader:
     missing: Missing
     over: Over
     undefined: Undefined
+    part: str = ""
 
     def read(self, scores: pl.DataFrame, roles: Mapping[str, Role]) -> Cohort:
         weights = cohort_of(scores)
@@ -121,6 +126,7 @@ class _Reader:
             str(submission): table
             for (submission,), table in sorted(scores.group_by("submission"), key=lambda group: str(group[0][0]))
         }
+        self._refuse_unknown_part(scores)
         values = {submission: self._values(submission, table) for submission, table in tables.items()}
         cells = self._cells(weights, values)
         strangers = self._strangers(tables, roles)
@@ -165,12 +171,23 @@ class _Reader:
     def _values(self, submission: str, table: pl.DataFrame) -> dict[Cell, float | None]:
         """What the submission has for every cell."""
         rows = table.filter((pl.col("metric") == self.metric) & (pl.col("case") != ""))
-        if self.over == "cases":
+        if self.part:
+            rows = rows.filter(pl.col("part") == self.part).with_columns(part=pl.lit(""))
+        elif self.over == "cases":
             self._refuse_parts(submission, rows)
             rows = rows.filter(pl.col("part") == "")
         else:
             rows = rows.filter(pl.col("part") != "")
         return {(case, part): value for case, part, value in rows.select("case", "part", "value").iter_rows()}
+
+    def _refuse_unknown_part(self, scores: pl.DataFrame) -> None:
+        """A part that no case of anybody has is a slip of the pen, not undefined everywhere."""
+        rows = scores.filter((pl.col("metric") == self.metric) & (pl.col("case") != ""))
+        if self.part and rows.height and self.part not in rows["part"]:
+            parts = sorted(set(rows["part"]) - {""})
+            there = f"there are {', '.join(parts[:10])}{' …' if len(parts) > 10 else ''}" if parts else "there are none"
+            msg = f"no case has a part {self.part!r} with a {self.metric}; {there}"
+            raise ValueError(msg)
 
     def _refuse_parts(self, submission: str, rows: pl.DataFrame) -> None:
         """A case that was measured only in parts is not missing; a rule over cases cannot rank it."""
@@ -203,7 +220,7 @@ class _Reader:
         role: Role,
     ) -> Entry:
         whole = table.filter(pl.col("part") == "")
-        known = set(whole.filter(pl.col("metric") == self.metric)["case"]) | {case for case, _ in value}
+        known = set(table.filter(pl.col("metric") == self.metric)["case"])
         missing = set(whole.filter(pl.col("metric") == "missing")["case"]) | (cells.keys() - known)
         failed = set(whole.filter(pl.col("metric") == "failed")["case"]) - missing
         unusable = missing | failed

@@ -131,7 +131,13 @@ def _components(board: Board) -> dict[str, Any]:
             rank = part.rank if part else None
             bounds = _bounds(catalogue.get(name), part.low, part.high) if part else ""
             shade = 0 if rank is None else round(45 * (1 - (rank - 1) / max(lowest - 1, 1)))
-            cells.append({"text": shown if rank is None else f"{shown} ({rank:g})", "bounds": bounds, "shade": shade})
+            cells.append(
+                {
+                    "text": shown if rank is None else f"{shown} ({part.place if part else rank})",
+                    "bounds": bounds,
+                    "shade": shade,
+                }
+            )
         lines.append({"team": row.submission, "cells": cells})
     return {"names": [label_of(catalogue.get(name)) for name in names], "lines": lines}
 

@@ -2,6 +2,7 @@
 
 from isocenter.ranking._missing import MissingSetting
 from isocenter.ranking.rules._base import (
+    CaseScores,
     CaseValues,
     OfOneMetric,
     RankingRule,
@@ -14,7 +15,7 @@ from isocenter.ranking.rules._base import (
 )
 from isocenter.ranking.rules._over_cases import OverCases
 from isocenter.ranking.rules._problems import DescriptionError, RuleProblem
-from isocenter.ranking.rules._settings import MetricName, TiesSetting, Tolerance, WeightedMetrics
+from isocenter.ranking.rules._settings import MetricName, PartName, TiesSetting, Tolerance, WeightedMetrics
 from isocenter.ranking.rules.detection import DetectThenRank
 from isocenter.ranking.rules.mean import MeanThenRank
 from isocenter.ranking.rules.mean_rank import RankThenMean
@@ -26,6 +27,7 @@ from isocenter.ranking.rules.weighted_ranks import Limit, WeightedRanks
 
 __all__ = [
     "RULE_KINDS",
+    "CaseScores",
     "CaseValues",
     "DescriptionError",
     "DetectThenRank",
@@ -36,6 +38,7 @@ __all__ = [
     "NormalisedSum",
     "OfOneMetric",
     "OverCases",
+    "PartName",
     "QuantileThenRank",
     "RankThenMean",
     "RankingRule",

@@ -25,6 +25,7 @@ from isocenter.ranking._missing import Missing, check_missing
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties, rank_values
 from isocenter.ranking.rules import _lines
 from isocenter.ranking.rules._problems import DescriptionError, RuleProblem
+from isocenter.resampling.matrices import Floats
 
 if TYPE_CHECKING:
     from isocenter.ranking.rules._variants import Asked, Variant
@@ -72,6 +73,26 @@ class CaseValues:
     decimals: int | Literal["noise"] = "noise"
     over: Over = "cases"
     undefined: Undefined = "refuse"
+    part: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CaseScores:
+    """What everybody who competes has in every case, so that its mean over the cases is the score.
+
+    Attributes
+    ----------
+    cases
+        In alphabetical order.
+    values
+        By team, a number per case.
+    step
+        All of them are whole multiples of this number, so that sums can be counted; None if there is none.
+    """
+
+    cases: tuple[str, ...]
+    values: Mapping[str, Floats]
+    step: float | None = None
 
 
 class RankingRule:
@@ -141,6 +162,15 @@ class RankingRule:
         return ()
 
     @property
+    def beside(self) -> tuple[Rule, ...]:
+        """Rules of one metric whose scores stand beside the score, such as the mean of each metric behind a mean rank.
+
+        A rule says both what is shown and how it is aggregated, and gives its interval as well, if it can be drawn.
+        Rows that `rank` gives components of its own keep those.
+        """
+        return ()
+
+    @property
     def given(self) -> tuple[str, ...]:
         """The metrics that a whole submission has, measured elsewhere."""
         return ()
@@ -199,9 +229,23 @@ class RankingRule:
             msg = f"{metric} has no value per case: it is made of {', '.join(reads)}; compare by one of them"
         raise ValueError(msg)
 
+    def case_scores(
+        self,
+        scores: pl.DataFrame,  # noqa: ARG002 (for rules whose score is a mean of comparisons in each case)
+        *,
+        roles: Mapping[str, Role] | None = None,  # noqa: ARG002
+    ) -> CaseScores | None:
+        """The numbers whose mean over the cases is the score, where a test is made on these, not on a metric."""
+        return None
+
+    compares_ranks: ClassVar[bool] = False
+    """Whether `case_scores` are what paired tests compare."""
+
     @property
     def paired(self) -> bool:
         """Whether teams can be compared in paired tests on the same cases."""
+        if self.compares_ranks:
+            return True
         try:
             self.case_values()
         except ValueError:
@@ -218,6 +262,7 @@ class OfOneMetric(RankingRule):
     missing: Missing
     ties: Ties
     tolerance: float
+    part: str = ""
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -238,7 +283,7 @@ class OfOneMetric(RankingRule):
     def case_values(self) -> CaseValues:
         """The metric, as the catalogue has it."""
         metric = catalogue.get(self.metric)
-        return CaseValues(metric, self.missing)
+        return CaseValues(metric, self.missing, part=self.part)
 
     def alternatives(self, asked: Asked) -> Iterator[Variant]:
         """Other aggregations, metrics and policies."""
@@ -269,6 +314,21 @@ def check_ties(ties: object) -> None:
     if ties not in TIES_IN_WORDS:
         msg = f"ties are one of {', '.join(TIES_IN_WORDS)}, not {ties!r}"
         raise ValueError(msg)
+
+
+def check_part(part: object, over: Over) -> None:
+    """Raise for a part that has no name, and for one beside all parts."""
+    if not isinstance(part, str) or part.strip() != part:
+        msg = f"a part has a name without spaces around it, not {part!r}"
+        raise ValueError(msg)
+    if part and over != "cases":
+        msg = f"the rule ranks by {part} alone, or over all parts (over = {over!r}), not both"
+        raise ValueError(msg)
+
+
+def of_part(part: str) -> str:
+    """The part of the cases that a rule ranks by, in its sentence; "" if it is the whole."""
+    return f" of {part}" if part else ""
 
 
 def in_words(metrics: Iterable[tuple[str, float]], name: Naming) -> str:

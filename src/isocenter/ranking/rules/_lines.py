@@ -40,17 +40,22 @@ def missing(policy: Missing, metrics: Sequence[str], cell: str = "x[s, i]") -> s
     return f"if s has no usable output for i: {policy.pseudo_code(metrics, cell)}"
 
 
-def cells(metric: str, policy: Missing) -> list[str]:
-    """The value of a submission in every case."""
-    return ["    for each case i:", f"        x[s, i] = {metric} of s in i", f"        {missing(policy, [metric])}"]
+def cells(metric: str, policy: Missing, part: str = "") -> list[str]:
+    """The value of a submission in every case, or in one part of it."""
+    value = f"{metric} of s in {_where(part)}"
+    return ["    for each case i:", f"        x[s, i] = {value}", f"        {missing(policy, [metric])}"]
 
 
-def means(metrics: Sequence[str], policy: Missing) -> list[str]:
+def _where(part: str) -> str:
+    return f"{part} of i" if part else "i"
+
+
+def means(metrics: Sequence[str], policy: Missing, part: str = "") -> list[str]:
     """The mean of a submission by every metric."""
     return [
         f"for each metric m of {listed(metrics)} and each submission s:",
         "    for each case i:",
-        "        x[m, s, i] = m of s in i",
+        f"        x[m, s, i] = m of s in {_where(part)}",
         f"        {missing(policy, metrics, 'x[m, s, i]')}",
         "    v[m, s] = Σᵢ w[i] · x[m, s, i] / Σᵢ w[i]",
     ]

@@ -16,7 +16,7 @@ from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._entry import Role
 from isocenter.ranking._ties import TIES_IN_WORDS
 from isocenter.ranking.rules import _lines
-from isocenter.ranking.rules._base import Naming, OfOneMetric, place
+from isocenter.ranking.rules._base import Naming, OfOneMetric, of_part, place
 from isocenter.resampling.counts import Resamples
 from isocenter.resampling.matrices import Floats
 
@@ -24,9 +24,9 @@ from isocenter.resampling.matrices import Floats
 class OverCases(OfOneMetric, ABC):
     """A rule by an aggregate of one number per case.
 
-    A subclass is a frozen dataclass with the fields `metric`, `missing`, `ties`, `tolerance` and its own; it says what
-    it takes over the cases in words (`aggregate`) and in pseudo-code (`formula`), and computes it in all bootstrap
-    resamples of the cases at once (`aggregate_resamples`).
+    A subclass is a frozen dataclass with the fields `metric`, `missing`, `ties`, `tolerance` and its own,
+    `part` among them if it can rank by one. It says what it takes over the cases in words (`aggregate`) and in
+    pseudo-code (`formula`), and computes it in all bootstrap resamples at once (`aggregate_resamples`).
     """
 
     __slots__ = ()
@@ -62,13 +62,17 @@ class OverCases(OfOneMetric, ABC):
         """Aggregate, direction, missing cases and ties."""
         metric = catalogue.get(self.metric)
         return (
-            f"{self.aggregate} of {name(self.metric)} over all cases, {metric.better} is better; a missing or unusable "
-            f"case {self.missing}; equals {TIES_IN_WORDS[self.ties]}"
+            f"{self.aggregate} of {name(self.metric)}{of_part(self.part)} over all cases, {metric.better} is better; a "
+            f"missing or unusable case {self.missing}; equals {TIES_IN_WORDS[self.ties]}"
         )
 
     def pseudo_code(self) -> str:
         """Values, aggregate, ranks."""
-        lines = ["for each submission s:", *_lines.cells(self.metric, self.missing), f"    score[s] = {self.formula}"]
+        lines = [
+            "for each submission s:",
+            *_lines.cells(self.metric, self.missing, self.part),
+            f"    score[s] = {self.formula}",
+        ]
         better = catalogue.get(self.metric).better
         return _lines.with_ranks(lines, better=better, ties=self.ties, tolerance=self.tolerance)
 
@@ -108,7 +112,7 @@ class OverCases(OfOneMetric, ABC):
 
     def _read(self, scores: pl.DataFrame, roles: Mapping[str, Role] | None) -> tuple[Cohort, Floats]:
         self.check()
-        cohort = read_cells(scores, self.metric, self.missing, roles=roles)
+        cohort = read_cells(scores, self.metric, self.missing, part=self.part, roles=roles)
         refuse_weights(cohort, self.aggregate)
         return cohort, cohort.sums()[0]
 

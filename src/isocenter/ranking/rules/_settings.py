@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from isocenter.metrics import catalogue
 from isocenter.ranking._ties import Ties
-from isocenter.schema import TIES, Allowed, Check, Within, Written, Wrong, quoted, refuse
+from isocenter.schema import TIES, Allowed, Check, Read, Within, Written, Wrong, quoted, refuse
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +72,21 @@ Tolerance = Annotated[
     Within(ge=0, lt=1),
     Allowed("a number, 0 or more and below 1", example="1e-9", absent="it is 1e-9"),
     "How far apart equal scores may be, as a part of the larger of two.",
+]
+
+
+def _read_part(value: object) -> object:
+    """A name, or nothing; as a union, since the text of other settings is never empty."""
+    if isinstance(value, str) and value == value.strip() and value.isprintable():
+        return value
+    raise Wrong(value)
+
+
+PartName = Annotated[
+    str | Literal[""],
+    Read(_read_part),
+    Allowed('the name of a part in quotes, such as "ET", or ""', example='"ET"', absent="it is the case as a whole"),
+    "The part of each case that counts, such as one region.",
 ]
 
 

@@ -39,11 +39,14 @@ class Asked:
         Whether a team lacks a case.
     ways
         The ways of ties that move scores of a rule, which is given as a function of them; () if none does.
+    parts
+        Those that cases have, in alphabetical order.
     """
 
     metrics: Collection[str]
     lacking: bool
     ways: Callable[[Callable[[Ties], Rule]], tuple[Ties, ...]]
+    parts: tuple[str, ...] = ()
 
 
 # The functions below take any rule that is a dataclass with the fields that they change.
@@ -53,26 +56,27 @@ def aggregate_one(rule: Any, asked: Asked) -> Iterator[Variant]:
     """One metric of the cases, aggregated in other ways."""
     from isocenter.ranking.rules import MeanThenRank, QuantileThenRank, RankThenMean, TestThenRank, TrimmedMeanThenRank
 
-    metric, missing, ties, tolerance = rule.reads[0], rule.missing, rule.ties, rule.tolerance
+    metric, ties = rule.reads[0], rule.ties
+    same: dict[str, Any] = {"missing": rule.missing, "tolerance": rule.tolerance, "part": getattr(rule, "part", "")}
     if rule.mean_metric is None:
-        yield "mean", MeanThenRank(metric, missing, ties=ties, tolerance=tolerance)
-    yield "median", QuantileThenRank(metric, missing, ties=ties, tolerance=tolerance)
-    yield "trimmed mean", TrimmedMeanThenRank(metric, missing, ties=ties, tolerance=tolerance)
-    ranks = partial(RankThenMean, metrics=metric, missing=missing, tolerance=tolerance)
+        yield "mean", MeanThenRank(metric, ties=ties, **same)
+    yield "median", QuantileThenRank(metric, ties=ties, **same)
+    yield "trimmed mean", TrimmedMeanThenRank(metric, ties=ties, **same)
+    ranks = partial(RankThenMean, metrics=metric, **same)
     for way in (shared := asked.ways(lambda way: ranks(ties=way))) or (ties,):
         yield f"mean rank, ties {way}" if shared else "mean rank", ranks(ties=way)
-    yield "significant wins", TestThenRank(metric, missing, ties=ties, tolerance=tolerance)
+    yield "significant wins", TestThenRank(metric, ties=ties, **same)
 
 
 def aggregate_several(rule: Any) -> Iterator[Variant]:
     """Several metrics of the cases, put together in other ways."""
     from isocenter.ranking.rules import NormalisedSum, RankThenMean, WeightedRanks
 
-    metrics, missing, ties, tolerance = rule.metrics, rule.missing, rule.ties, rule.tolerance
+    same: dict[str, Any] = {name: getattr(rule, name) for name in ("metrics", "missing", "ties", "tolerance", "part")}
     if not rule.weights:
-        yield "weighted ranks", WeightedRanks(metrics, missing, ties=ties, tolerance=tolerance)
-    yield "mean rank in each case", RankThenMean(metrics=metrics, missing=missing, ties=ties, tolerance=tolerance)
-    yield "normalised sum", NormalisedSum(metrics=metrics, missing=missing, ties=ties, tolerance=tolerance)
+        yield "weighted ranks", WeightedRanks(**same)
+    yield "mean rank in each case", RankThenMean(**same)
+    yield "normalised sum", NormalisedSum(**same)
 
 
 def share_ranks(rule: Any, asked: Asked) -> Iterator[Variant]:

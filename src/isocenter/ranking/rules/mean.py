@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -17,8 +17,17 @@ from isocenter.ranking._entry import Role
 from isocenter.ranking._missing import MissingSetting, refuse_other
 from isocenter.ranking._ties import TIES_IN_WORDS
 from isocenter.ranking.rules import _lines
-from isocenter.ranking.rules._base import CaseValues, Naming, OfOneMetric, check_ties, place, ranking_rule
-from isocenter.ranking.rules._settings import MetricName, TiesSetting, Tolerance
+from isocenter.ranking.rules._base import (
+    CaseValues,
+    Naming,
+    OfOneMetric,
+    check_part,
+    check_ties,
+    of_part,
+    place,
+    ranking_rule,
+)
+from isocenter.ranking.rules._settings import MetricName, PartName, TiesSetting, Tolerance
 from isocenter.resampling.counts import Resamples
 from isocenter.resampling.estimates import resample_means, resample_ratios
 from isocenter.schema import choice
@@ -37,7 +46,7 @@ OverSetting = Annotated[
         example='"cases"',
         absent="it is the cases",
     ),
-    "Over what.",
+    "Over what the mean is, of values or of ranks.",
 ]
 UndefinedSetting = Annotated[
     Undefined,
@@ -74,6 +83,8 @@ class MeanThenRank(OfOneMetric):
     undefined
         What becomes of a submission with a case that was measured, but for which the metric is undefined: "refuse" to
         make a board, or leave the submission off this board ("unlisted") because it competes on others only.
+    part
+        The part whose value is the value of the case, such as one region of a tumour; "" for the case as a whole.
 
     Notes
     -----
@@ -95,9 +106,11 @@ class MeanThenRank(OfOneMetric):
     tolerance: Tolerance = 1e-9
     over: OverSetting = "cases"
     undefined: UndefinedSetting = "refuse"
+    part: PartName = ""
 
     def __post_init__(self) -> None:
         check_ties(self.ties)
+        check_part(self.part, self.over)
         refuse_other(self.missing)
 
     @property
@@ -118,7 +131,7 @@ class MeanThenRank(OfOneMetric):
     def case_values(self) -> CaseValues:
         """The metric, over what the mean is."""
         metric = catalogue.get(self.metric)
-        return CaseValues(metric, self.missing, over=self.over, undefined=self.undefined)
+        return CaseValues(metric, self.missing, over=self.over, undefined=self.undefined, part=self.part)
 
     def aggregations(self, asked: Asked) -> Iterator[Variant]:
         """By parts, the other way to put them together; the other aggregations know one number per case."""
@@ -137,15 +150,15 @@ class MeanThenRank(OfOneMetric):
             "parts-within-cases": "the parts of each case, then over all cases",
         }[self.over]
         return (
-            f"mean {name(self.metric)} over {over}, {metric.better} is better; a missing or unusable case "
-            f"{self.missing.words(metric.unit)}; equals {TIES_IN_WORDS[self.ties]}"
+            f"mean {name(self.metric)}{of_part(self.part)} over {over}, {metric.better} is better; a missing or "
+            f"unusable case {self.missing.words(metric.unit)}; equals {TIES_IN_WORDS[self.ties]}"
         )
 
     def pseudo_code(self) -> str:
         """Values, mean, ranks."""
         lines = ["for each submission s:"]
         if self.over == "cases":
-            lines += _lines.cells(self.metric, self.missing)
+            lines += _lines.cells(self.metric, self.missing, self.part)
         else:
             lines += [
                 "    for each case i and each of its parts p:",
@@ -218,4 +231,5 @@ class MeanThenRank(OfOneMetric):
         )
 
     def _read(self, scores: pl.DataFrame, roles: Mapping[str, Role] | None) -> Cohort:
-        return read_cells(scores, self.metric, self.missing, over=self.over, undefined=self.undefined, roles=roles)
+        how: dict[str, Any] = {"over": self.over, "undefined": self.undefined, "part": self.part}
+        return read_cells(scores, self.metric, self.missing, roles=roles, **how)

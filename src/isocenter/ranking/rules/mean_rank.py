@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -13,25 +14,28 @@ import polars as pl
 from isocenter.metrics import catalogue
 from isocenter.metrics.catalogue import Metric
 from isocenter.ranking._board import Board, BoardRow
-from isocenter.ranking._cells import Cohort, Entry, read_cells
+from isocenter.ranking._cells import Cell, Cohort, Entry, read_cells
 from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._entry import Role
-from isocenter.ranking._missing import MissingSetting, check_missing
+from isocenter.ranking._missing import LeaveOut, MissingSetting, check_missing
 from isocenter.ranking._ties import TIES_IN_WORDS, rank_values
 from isocenter.ranking.rules import _lines
 from isocenter.ranking.rules._base import (
-    CaseValues,
+    CaseScores,
     Naming,
     RankingRule,
+    check_part,
     check_ties,
     in_words,
+    of_part,
     place,
     rankable,
     ranking_rule,
 )
-from isocenter.ranking.rules._settings import TiesSetting, Tolerance, WeightedMetrics
+from isocenter.ranking.rules._settings import PartName, TiesSetting, Tolerance, WeightedMetrics
+from isocenter.ranking.rules.mean import MeanThenRank, OverSetting
 from isocenter.resampling.counts import Resamples
-from isocenter.resampling.estimates import resample_means
+from isocenter.resampling.estimates import resample_means, resample_ratios
 from isocenter.resampling.matrices import Floats
 
 if TYPE_CHECKING:
@@ -57,20 +61,36 @@ class RankThenMean(RankingRule):
         What equals get, in each case and at the end; it may decide who wins, so it has no default.
     tolerance
         Values closer than this × the larger of two are equal.
+    over
+        "cases": a case is ranked as a whole. "parts": every part of every case is ranked by itself, and all these ranks
+        count alike. "parts-within-cases": the ranks of a case are averaged first, over its parts and all metrics, then
+        the cases (BraTS). The two differ where cases have different parts.
+    part
+        The part whose value is that of the case, such as one region; "" for the case as a whole.
 
     Notes
     -----
     score = Σ wⱼ cₙ rⱼₙ / Σ wⱼ cₙ, with rⱼₙ the rank by metric j in case n among those who compete, and cₙ the case
-    weight. What only stands beside the teams gets the ranks it would have had, and moves nobody. Scores depend on who
-    takes part: those of two boards do not compare, and a newcomer can change the order of others.
+    weight. Over parts p, the sums run over rⱼₙₚ; within cases first, score = Σ cₙ r̄ₙ / Σ cₙ with the mean
+    r̄ₙ = Σ wⱼ rⱼₙₚ / Σ wⱼ over the metrics and parts of case n. What only stands beside the teams gets the ranks
+    it would have had, and moves nobody. Scores depend on who takes part: those of two boards do not compare, and a
+    newcomer can change the order of others.
+
+    References
+    ----------
+    Bakas S, et al. Identifying the best machine learning algorithms for brain tumor segmentation, progression
+    assessment, and overall survival prediction in the BRATS challenge. arXiv 1811.02629 (2018).
     """
 
     relative = True
+    compares_ranks = True
 
     metrics: str | WeightedMetrics
     missing: MissingSetting
     ties: TiesSetting
     tolerance: Tolerance = 1e-9
+    over: OverSetting = "cases"
+    part: PartName = ""
 
     def __post_init__(self) -> None:
         if isinstance(self.metrics, str):
@@ -84,6 +104,7 @@ class RankThenMean(RankingRule):
                 msg = f"the weight of {name} is a positive number, not {weight}"
                 raise ValueError(msg)
         check_ties(self.ties)
+        check_part(self.part, self.over)
 
     @property
     def _weighted(self) -> tuple[tuple[str, float], ...]:
@@ -118,18 +139,40 @@ class RankThenMean(RankingRule):
         """Differences of ranks."""
         return _lines.DIFFERENCES
 
-    def case_values(self) -> CaseValues:
-        """The metric, if there is one only."""
-        if len(self.reads) > 1:
-            return RankingRule.case_values(self)
-        metric = catalogue.get(self.reads[0])
-        return CaseValues(metric, self.missing)
+    @property
+    def beside(self) -> tuple[MeanThenRank, ...]:
+        """The mean of every metric; a case that has the last rank, and no number, is left out of it."""
+        missing = LeaveOut() if self.missing.ranks_last else self.missing
+        same = {"ties": self.ties, "tolerance": self.tolerance, "over": self.over, "part": self.part}
+        return tuple(MeanThenRank(name, missing, **same) for name in self.reads)  # type: ignore[arg-type]
+
+    def case_scores(self, scores: pl.DataFrame, *, roles: Mapping[str, Role] | None = None) -> CaseScores:
+        """The mean rank of every team in every case.
+
+        Raises
+        ------
+        ValueError
+            The cases have sampling weights.
+        """
+        ranks = self._ranks(scores, roles)
+        if np.ptp(ranks.weights) != 0:
+            msg = "the cases have sampling weights, which paired tests cannot take into account"
+            raise ValueError(msg)
+        teams = [row.submission for row in ranks.rows if row.role == "team" and row.submission in ranks.totals]
+        share = len(ranks.cases) / math.fsum(ranks.counts)
+        return CaseScores(ranks.cases, {team: ranks.totals[team] * share for team in teams}, ranks.step * share)
 
     def alternatives(self, asked: Asked) -> Iterator[Variant]:
         """Other aggregations, ties, metrics and policies."""
         from isocenter.ranking.rules import _variants
 
-        if len(self.reads) == 1:
+        if self.over != "cases":
+            yield "ranks of all parts", replace(self, over="parts")
+            yield "ranks within cases first", replace(self, over="parts-within-cases")
+            for part in asked.parts:
+                yield f"by {part} alone", replace(self, over="cases", part=part)
+            yield from _variants.share_ranks(self, asked)
+        elif len(self.reads) == 1:
             yield from _variants.aggregate_one(self, asked)
         else:
             yield from _variants.aggregate_several(self)
@@ -139,30 +182,42 @@ class RankThenMean(RankingRule):
         yield from _variants.change_policy(self, asked)
 
     def words(self, name: Naming) -> str:
-        """Metrics, missing cases and ties."""
+        """Metrics, parts, missing cases and ties."""
+        over = {
+            "cases": "all cases of the rank in each",
+            "parts": "all parts of all cases of the rank in each",
+            "parts-within-cases": "the parts of each case, then over all cases, of the rank in each part",
+        }[self.over]
         return (
-            f"mean over all cases of the rank in each by {in_words(self._weighted, name)}, lower is better; a missing "
+            f"mean over {over} by {in_words(self._weighted, name)}{of_part(self.part)}, lower is better; a missing "
             f"or unusable case {self.missing}; equals {TIES_IN_WORDS[self.ties]}"
         )
 
     def pseudo_code(self) -> str:
-        """Values, ranks in each case, their mean, ranks."""
+        """Values, ranks in each case or part, their mean, ranks."""
+        at, where = ("i", f"{self.part} of i" if self.part else "i") if self.over == "cases" else ("i, p", "p of i")
+        each = "" if self.over == "cases" else " and each of its parts p"
         lines = [
-            f"for each metric m of {_lines.listed(self.reads)} and each case i:",
-            "    for each submission s: x[m, s, i] = m of s in i",
-            f"    {_lines.missing(self.missing, self.reads, 'x[m, s, i]')}",
-            f"    for each submission s, by x[m, s, i] ({_lines.equal(self.tolerance)}):",
-            f"        r[m, s, i] = {_lines.RANKS[self.ties]}",
+            f"for each metric m of {_lines.listed(self.reads)} and each case i{each}:",
+            f"    for each submission s: x[m, s, {at}] = m of s in {where}",
+            f"    {_lines.missing(self.missing, self.reads, f'x[m, s, {at}]')}",
+            f"    for each submission s, by x[m, s, {at}] ({_lines.equal(self.tolerance)}):",
+            f"        r[m, s, {at}] = {_lines.RANKS[self.ties]}",
             "for each submission s:",
-            f"    r[s, i] = {_lines.weighted_mean(self._weighted, 'r[{}, s, i]')}",
-            "    score[s] = Σᵢ w[i] · r[s, i] / Σᵢ w[i]",
+            f"    r[s, {at}] = {_lines.weighted_mean(self._weighted, f'r[{{}}, s, {at}]')}",
         ]
+        if self.over == "parts-within-cases":
+            lines.append("    r[s, i] = mean over p of r[s, i, p]")
+        pooled = "Σᵢ Σₚ w[i] · r[s, i, p] / Σᵢ Σₚ w[i]"
+        lines.append(f"    score[s] = {pooled if self.over == 'parts' else 'Σᵢ w[i] · r[s, i] / Σᵢ w[i]'}")
         return _lines.with_ranks(lines, better=MEAN_RANK.better, ties=self.ties, tolerance=self.tolerance)
 
     def rank(self, scores: pl.DataFrame, *, name: str = "", roles: Mapping[str, Role] | None = None) -> Board:
         """Rank the submissions of a score table; `roles` as in `MeanThenRank.rank`."""
+        from isocenter.ranking.rules._beside import with_components
+
         ranks = self._ranks(scores, roles)
-        return place(
+        board = place(
             [replace(row, score=ranks.score(row.submission)) for row in ranks.rows],
             metric=MEAN_RANK,
             ties=self.ties,
@@ -170,72 +225,172 @@ class RankThenMean(RankingRule):
             name=name or self.metric,
             rule=str(self),
         )
+        return with_components(board, self.beside, scores, roles, ranks.by_metric)
 
     def draw(self, scores: pl.DataFrame, draws: Resamples, *, roles: Mapping[str, Role] | None = None) -> Drawn:
-        """The mean ranks in every draw of cases; who competes is the same in each of them."""
+        """The mean ranks in every draw of cases, all parts of a case together; who competes is the same in each."""
         ranks = self._ranks(scores, roles)
-        teams = [row.submission for row in ranks.rows if row.role == "team" and row.submission in ranks.means]
-        values = np.array([ranks.means[team] for team in teams]).reshape(len(teams), len(ranks.weights))
-        equal = np.ptp(ranks.weights) == 0
+        teams = [row.submission for row in ranks.rows if row.role == "team" and row.submission in ranks.totals]
+        totals = np.array([ranks.totals[team] for team in teams]).reshape(len(teams), len(ranks.cases))
+        weight = None if np.ptp(ranks.weights) == 0 else ranks.weights
+        plain = np.ptp(ranks.counts) == 0
+        values = totals / ranks.counts if plain else totals
         return Drawn(
             submissions=tuple(teams),
             competing=np.ones(len(teams), np.bool_),
             full=np.array([ranks.score(team) for team in teams], np.float64),
-            scores=resample_means(values, draws, weight=None if equal else ranks.weights),
+            scores=resample_means(values, draws, weight=weight)
+            if plain
+            else resample_ratios(totals, np.broadcast_to(ranks.counts, totals.shape).copy(), draws, weight=weight),
             better="lower",
             ties=self.ties,
             tolerance=self.tolerance,
-            values=values,
-            weight=None if equal else ranks.weights,
+            values=values if plain else None,
+            weight=weight if plain else None,
         )
 
     def _ranks(self, scores: pl.DataFrame, roles: Mapping[str, Role] | None) -> _Ranks:
         self.check()
-        cohorts = {name: read_cells(scores, name, self.missing, roles=roles) for name, _ in self._weighted}
+        over = "cases" if self.over == "cases" else "parts"
+        how: dict[str, Any] = {"over": over, "part": self.part, "roles": roles}
+        cohorts = {name: read_cells(scores, name, self.missing, **how) for name, _ in self._weighted}
         first = next(iter(cohorts.values()))
         present = set.intersection(*({entry.row.submission for entry in found.scored} for found in cohorts.values()))
-        by_metric = {name: self._in_cases(name, found, present) for name, found in cohorts.items()}
-        total = math.fsum(weight for _, weight in self._weighted)
-        means = {
-            submission: np.asarray(sum(weight * by_metric[name][submission] for name, weight in self._weighted) / total)
-            for submission in present
-        }
-        rows = [replace(entry.row, disqualified=entry.row.submission not in present) for entry in first.entries]
-        return _Ranks(rows, means, np.array(list(first.weights.values())))
+        summed = {name: self._sum_ranks(name, found, present) for name, found in cohorts.items()}
+        sums = {name: found for name, (found, _) in summed.items()}
+        sizes = {name: size for name, (_, size) in summed.items()}
+        return _Ranks.of(
+            [replace(entry.row, disqualified=entry.row.submission not in present) for entry in first.entries],
+            sums,
+            sizes,
+            weights=self._weighted,
+            cases=first.weights,
+            within=self.over == "parts-within-cases",
+            unit=Fraction(1, 2 if self.ties == "average" else 1),
+        )
 
-    def _in_cases(self, name: str, cohort: Cohort, present: set[str]) -> dict[str, Floats]:
-        """By submission its ranks in all cases, by one metric."""
+    def _sum_ranks(self, name: str, cohort: Cohort, present: set[str]) -> tuple[dict[str, Floats], Floats]:
+        """By submission the sum of its ranks in each case, by one metric, and how many ranks a case has."""
         better = catalogue.get(name).better
         assert better != "neither"
         teams = [entry for entry in cohort.scored if entry.row.submission in present and entry.row.role == "team"]
         beside = [entry for entry in cohort.scored if entry.row.submission in present and entry.row.role != "team"]
-        ranks = {entry.row.submission: np.zeros(len(cohort.weights)) for entry in (*teams, *beside)}
-        for at, case in enumerate(cohort.weights):
-            values = [_number(entry, case) for entry in teams]
-            for entry, rank in zip(
-                teams, rank_values(values, better, ties=self.ties, tolerance=self.tolerance), strict=True
-            ):
-                ranks[entry.row.submission][at] = rank
+        sums = {entry.row.submission: np.zeros(len(cohort.weights)) for entry in (*teams, *beside)}
+        at = {case: place for place, case in enumerate(cohort.weights)}
+        size = np.zeros(len(at))
+        how: dict[str, Any] = {"ties": self.ties, "tolerance": self.tolerance}
+        for cell in _cells(cohort, in_parts=self.over != "cases"):
+            case = at[cell[0]]
+            size[case] += 1
+            values = [_number(entry, cell) for entry in teams]
+            for entry, rank in zip(teams, rank_values(values, better, **how), strict=True):
+                sums[entry.row.submission][case] += rank
             for entry in beside:
-                among = rank_values([*values, _number(entry, case)], better, ties=self.ties, tolerance=self.tolerance)
-                ranks[entry.row.submission][at] = among[-1]
-        return ranks
+                among = rank_values([*values, _number(entry, cell)], better, **how)
+                sums[entry.row.submission][case] += among[-1]
+        return sums, size
 
 
 @dataclass(frozen=True, slots=True)
 class _Ranks:
-    """Ranks of everybody in every case, means over the metrics, and the weights of the cases."""
+    """The ranks of everybody in every case.
+
+    Attributes
+    ----------
+    rows
+        Still without score and rank.
+    cases, weights
+        Names of the cases, and their weights.
+    totals, counts
+        By submission the sum of its ranks in each case, and how many ranks that is; or their mean, and 1.
+    step
+        Every total is a whole multiple of it.
+    by_metric
+        By metric and submission, the mean rank by this metric alone.
+    """
 
     rows: list[BoardRow]
-    means: Mapping[str, Floats]
+    cases: tuple[str, ...]
     weights: Floats
+    totals: Mapping[str, Floats]
+    counts: Floats
+    step: float
+    by_metric: Mapping[str, Mapping[str, float]]
+
+    @classmethod
+    def of(
+        cls,
+        rows: list[BoardRow],
+        sums: Mapping[str, Mapping[str, Floats]],
+        sizes: Mapping[str, Floats],
+        *,
+        weights: tuple[tuple[str, float], ...],
+        cases: Mapping[str, float],
+        within: bool,
+        unit: Fraction,
+    ) -> _Ranks:
+        """From sums of ranks and their numbers, by metric (and submission)."""
+        of_case = np.array(list(cases.values()))
+        total = math.fsum(weight for _, weight in weights)
+        first = next(iter(sizes.values()))
+        alike = all((size == first).all() for size in sizes.values())
+        count = first if alike else np.asarray(sum(weight * sizes[name] for name, weight in weights) / total)
+        summed = {
+            submission: np.asarray(sum(weight * sums[name][submission] for name, weight in weights) / total)
+            for submission in next(iter(sums.values()))
+        }
+        by_metric = {
+            name: {
+                submission: _mean_rank(of_case, *_settle(found, sizes[name], within=within))
+                for submission, found in its.items()
+            }
+            for name, its in sums.items()
+        }
+        return cls(
+            rows=rows,
+            cases=tuple(cases),
+            weights=of_case,
+            totals={submission: _settle(found, count, within=within)[0] for submission, found in summed.items()},
+            counts=_settle(count, count, within=within)[1],
+            step=_step(weights, sizes, within=within, unit=unit),
+            by_metric=by_metric,
+        )
 
     def score(self, submission: str) -> float | None:
         """The mean over the cases, summed exactly; None for who has none."""
-        if submission not in self.means:
-            return None
-        return math.fsum(self.weights * self.means[submission]) / math.fsum(self.weights)
+        return _mean_rank(self.weights, self.totals[submission], self.counts) if submission in self.totals else None
 
 
-def _number(entry: Entry, case: str) -> float | None:
-    return None if case in entry.ranked_last else (entry.numbers or {})[case, ""]
+def _settle(sums: Floats, count: Floats, *, within: bool) -> tuple[Floats, Floats]:
+    """Sums of ranks and their number in each case; within cases first, their mean and 1 (0 where there are none)."""
+    return (sums / np.where(count > 0, count, 1.0), (count > 0).astype(np.float64)) if within else (sums, count)
+
+
+def _mean_rank(weights: Floats, totals: Floats, counts: Floats) -> float:
+    return math.fsum(weights * totals) / math.fsum(weights * counts)
+
+
+def _step(
+    weights: tuple[tuple[str, float], ...], sizes: Mapping[str, Floats], *, within: bool, unit: Fraction
+) -> float:
+    """The largest number that all totals are multiples of: metrics have whole weights, up to a common factor."""
+    exact = {name: Fraction(weight).limit_denominator(10_000) for name, weight in weights}
+    shared = math.lcm(*(weight.denominator for weight in exact.values()))
+    common = math.gcd(*(int(weight * shared) for weight in exact.values()))
+    whole = {name: int(weight * shared) // common for name, weight in exact.items()}
+    if not within:
+        return float(unit / sum(whole.values()))
+    in_case = sum(whole[name] * sizes[name] for name in whole)
+    return float(unit / math.lcm(*(int(number) for number in np.unique(in_case) if number > 0)))
+
+
+def _cells(cohort: Cohort, *, in_parts: bool) -> list[Cell]:
+    """What is ranked by itself: all cells in which anybody has a number, or, without parts, the last rank."""
+    cells = {cell for entry in cohort.scored for cell in entry.numbers or ()}
+    if not in_parts:
+        cells |= {(case, "") for entry in cohort.scored for case in entry.ranked_last}
+    return sorted(cells)
+
+
+def _number(entry: Entry, cell: Cell) -> float | None:
+    return None if cell[0] in entry.ranked_last else (entry.numbers or {})[cell]

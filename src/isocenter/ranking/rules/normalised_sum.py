@@ -18,8 +18,8 @@ from isocenter.ranking._entry import Role
 from isocenter.ranking._missing import MissingSetting
 from isocenter.ranking._ties import TIES_IN_WORDS
 from isocenter.ranking.rules import _lines
-from isocenter.ranking.rules._base import Naming, RankingRule, in_words, place, ranking_rule
-from isocenter.ranking.rules._settings import TiesSetting, Tolerance, WeightedMetrics
+from isocenter.ranking.rules._base import Naming, RankingRule, in_words, of_part, place, ranking_rule
+from isocenter.ranking.rules._settings import PartName, TiesSetting, Tolerance, WeightedMetrics
 from isocenter.ranking.rules.mean import MeanThenRank
 from isocenter.resampling.counts import Resamples
 from isocenter.resampling.matrices import Floats
@@ -51,7 +51,7 @@ class NormalisedSum(RankingRule):
     ----------
     metrics
         Names and weights.
-    missing, ties, tolerance
+    missing, ties, tolerance, part
         As in `MeanThenRank`.
 
     Notes
@@ -66,6 +66,7 @@ class NormalisedSum(RankingRule):
     missing: MissingSetting
     ties: TiesSetting = "min"
     tolerance: Tolerance = 1e-9
+    part: PartName = ""
 
     @property
     def metric(self) -> str:
@@ -90,8 +91,13 @@ class NormalisedSum(RankingRule):
         for name, _ in self.metrics:
             self._mean(name).check()
 
+    @property
+    def beside(self) -> tuple[MeanThenRank, ...]:
+        """The mean of every metric, before it is stretched."""
+        return tuple(map(self._mean, self.reads))
+
     def _mean(self, name: str) -> MeanThenRank:
-        return MeanThenRank(name, missing=self.missing, ties=self.ties, tolerance=self.tolerance)
+        return MeanThenRank(name, self.missing, ties=self.ties, tolerance=self.tolerance, part=self.part)
 
     @property
     def rank_set_basis(self) -> str:
@@ -110,14 +116,14 @@ class NormalisedSum(RankingRule):
     def words(self, name: Naming) -> str:
         """Metrics, missing cases and ties."""
         return (
-            f"mean of {in_words(self.metrics, name)}, each stretched from the worst to the best team, higher is "
-            f"better; a missing or unusable case {self.missing}; equals {TIES_IN_WORDS[self.ties]}"
+            f"mean of {in_words(self.metrics, name)}{of_part(self.part)}, each stretched from the worst to the best "
+            f"team, higher is better; a missing or unusable case {self.missing}; equals {TIES_IN_WORDS[self.ties]}"
         )
 
     def pseudo_code(self) -> str:
         """Means, their stretch, the sum, ranks."""
         lines = [
-            *_lines.means(self.reads, self.missing),
+            *_lines.means(self.reads, self.missing, self.part),
             "for each metric m and submission s:",
             "    u[m, s] = (v[m, s] − worst of v[m, t]) / (best of v[m, t] − worst of v[m, t]), over all teams t",
             "    if all teams have the same v[m, t]: u[m, s] = 0.5",

@@ -19,9 +19,10 @@ from isocenter.ranking._entry import Role
 from isocenter.ranking._missing import MissingSetting, check_missing
 from isocenter.ranking._ties import TIES_IN_WORDS
 from isocenter.ranking.rules import _lines
-from isocenter.ranking.rules._base import CaseValues, Naming, OfOneMetric, place, rankable, ranking_rule
+from isocenter.ranking.rules._base import CaseValues, Naming, OfOneMetric, of_part, place, rankable, ranking_rule
 from isocenter.ranking.rules._over_cases import refuse_weights
-from isocenter.ranking.rules._settings import MetricName, TiesSetting, Tolerance
+from isocenter.ranking.rules._settings import MetricName, PartName, TiesSetting, Tolerance
+from isocenter.ranking.rules.mean import MeanThenRank
 from isocenter.resampling.counts import Resamples
 from isocenter.resampling.matrices import Floats
 from isocenter.schema import Allowed, Read, Within, Written, Wrong, choice
@@ -92,7 +93,7 @@ class TestThenRank(OfOneMetric):
 
     Attributes
     ----------
-    metric, missing, ties, tolerance
+    metric, missing, ties, tolerance, part
         As in `MeanThenRank`.
     alpha
         The level of significance.
@@ -120,11 +121,17 @@ class TestThenRank(OfOneMetric):
     decimals: Decimals = None
     ties: TiesSetting = "min"
     tolerance: Tolerance = 1e-9
+    part: PartName = ""
 
     @property
     def stand_in(self) -> float | None:
         """A score is no mean of values, and a value says nothing of it."""
         return None
+
+    @property
+    def beside(self) -> tuple[MeanThenRank, ...]:
+        """The mean of the metric."""
+        return (MeanThenRank(self.metric, self.missing, ties=self.ties, tolerance=self.tolerance, part=self.part),)
 
     def check(self) -> None:
         """Whether the metric can be ranked, and can have the value that a missing case counts as."""
@@ -140,7 +147,7 @@ class TestThenRank(OfOneMetric):
 
     def case_values(self) -> CaseValues:
         """The metric, with the decimals of the tests."""
-        return CaseValues(catalogue.get(self.metric), self.missing, self._decimals)
+        return CaseValues(catalogue.get(self.metric), self.missing, self._decimals, part=self.part)
 
     @property
     def _decimals(self) -> int | Literal["noise"]:
@@ -153,8 +160,8 @@ class TestThenRank(OfOneMetric):
         metric = catalogue.get(self.metric)
         family = "" if self.adjust == "none" else f", {self.adjust} over all ordered pairs"
         return (
-            f"share of the others beaten by {name(self.metric)} ({metric.better} is better) in one-sided paired "
-            f"Wilcoxon tests at {self.alpha:g}{family}; a missing or unusable case {self.missing}; "
+            f"share of the others beaten by {name(self.metric)}{of_part(self.part)} ({metric.better} is better) in "
+            f"one-sided paired Wilcoxon tests at {self.alpha:g}{family}; a missing or unusable case {self.missing}; "
             f"equals {TIES_IN_WORDS[self.ties]}"
         )
 
@@ -166,7 +173,7 @@ class TestThenRank(OfOneMetric):
         rounded = ", sizes within rounding noise made equal" if kept == "noise" else f", rounded to {kept} decimals"
         lines = [
             "for each submission s:",
-            *_lines.cells(self.metric, self.missing),
+            *_lines.cells(self.metric, self.missing, self.part),
             "for each pair s ≠ t of the K submissions:",
             f"    d[i] = x[s, i] − x[t, i]{rounded}",
             f"    P[s, t] = one-sided p of the signed-rank test of d, with continuity correction ({wins})",
@@ -205,7 +212,7 @@ class TestThenRank(OfOneMetric):
 
     def _read(self, scores: pl.DataFrame, roles: Mapping[str, Role] | None) -> tuple[Cohort, Floats, NDArray[np.bool_]]:
         self.check()
-        cohort = read_cells(scores, self.metric, self.missing, roles=roles)
+        cohort = read_cells(scores, self.metric, self.missing, part=self.part, roles=roles)
         refuse_weights(cohort, "signed-rank test")
         competing = np.array([entry.row.role == "team" for entry in cohort.scored], np.bool_)
         return cohort, cohort.sums()[0], competing

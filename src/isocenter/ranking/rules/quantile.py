@@ -9,7 +9,7 @@ from isocenter.ranking._missing import MissingSetting
 from isocenter.ranking.rules import _lines
 from isocenter.ranking.rules._base import ranking_rule
 from isocenter.ranking.rules._over_cases import OverCases
-from isocenter.ranking.rules._settings import MetricName, TiesSetting, Tolerance
+from isocenter.ranking.rules._settings import MetricName, PartName, TiesSetting, Tolerance
 from isocenter.resampling.counts import Resamples
 from isocenter.resampling.estimates import resample_quantiles
 from isocenter.resampling.matrices import Floats
@@ -34,7 +34,7 @@ class QuantileThenRank(OverCases):
 
     Attributes
     ----------
-    metric, missing, ties, tolerance
+    metric, missing, ties, tolerance, part
         As in `MeanThenRank`.
     q
         Which quantile, from 0 to 1; between two cases it is interpolated linearly.
@@ -45,6 +45,7 @@ class QuantileThenRank(OverCases):
     q: Quantile = 0.5
     ties: TiesSetting = "min"
     tolerance: Tolerance = 1e-9
+    part: PartName = ""
 
     @property
     def aggregate(self) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 from isocenter.ranking._missing import MissingSetting
 from isocenter.ranking.rules._base import ranking_rule
 from isocenter.ranking.rules._over_cases import OverCases
-from isocenter.ranking.rules._settings import MetricName, TiesSetting, Tolerance
+from isocenter.ranking.rules._settings import MetricName, PartName, TiesSetting, Tolerance
 from isocenter.resampling.counts import Resamples
 from isocenter.resampling.estimates import resample_trimmed_means
 from isocenter.resampling.matrices import Floats
@@ -29,7 +29,7 @@ class TrimmedMeanThenRank(OverCases):
 
     Attributes
     ----------
-    metric, missing, ties, tolerance
+    metric, missing, ties, tolerance, part
         As in `MeanThenRank`.
     proportion
         Which part of the cases is left out at each end, rounded down to whole cases.
@@ -40,6 +40,7 @@ class TrimmedMeanThenRank(OverCases):
     proportion: Proportion = 0.1
     ties: TiesSetting = "min"
     tolerance: Tolerance = 1e-9
+    part: PartName = ""
 
     @property
     def aggregate(self) -> str:

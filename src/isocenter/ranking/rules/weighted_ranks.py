@@ -20,8 +20,8 @@ from isocenter.ranking._missing import MissingSetting
 from isocenter.ranking._rank_draws import ranks_of
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties, rank_values
 from isocenter.ranking.rules import _lines
-from isocenter.ranking.rules._base import Naming, RankingRule, check_ties, in_words, ranking_rule
-from isocenter.ranking.rules._settings import MetricOfRule, TiesSetting, Tolerance, WeightedMetrics
+from isocenter.ranking.rules._base import Naming, RankingRule, check_ties, in_words, of_part, ranking_rule
+from isocenter.ranking.rules._settings import MetricOfRule, PartName, TiesSetting, Tolerance, WeightedMetrics
 from isocenter.ranking.rules.mean import MeanThenRank
 from isocenter.resampling.counts import Resamples
 from isocenter.resampling.matrices import Floats
@@ -134,6 +134,8 @@ class WeightedRanks(RankingRule):
         What equal means get, and equal scores that no tie-break tells apart; see `rank_values`.
     tolerance
         Values closer than this × the larger of two are equal.
+    part
+        As in `MeanThenRank`, for all metrics that are not given.
 
     Notes
     -----
@@ -156,6 +158,7 @@ class WeightedRanks(RankingRule):
     tie_breaks: TieBreaks = ()
     ties: TiesSetting = "min"
     tolerance: Tolerance = 1e-9
+    part: PartName = ""
 
     def __post_init__(self) -> None:
         check_ties(self.ties)
@@ -194,7 +197,15 @@ class WeightedRanks(RankingRule):
     def check(self) -> None:
         """Whether every metric can be ranked, and can have the value that a missing case counts as."""
         for name, _ in self.metrics:
-            MeanThenRank(name, missing=self.missing, ties=self.ties, tolerance=self.tolerance).check()
+            self._mean(name).check()
+
+    @property
+    def beside(self) -> tuple[MeanThenRank, ...]:
+        """The means that are ranked, of all metrics that are not given."""
+        return tuple(map(self._mean, self.reads))
+
+    def _mean(self, name: str) -> MeanThenRank:
+        return MeanThenRank(name, self.missing, ties=self.ties, tolerance=self.tolerance, part=self.part)
 
     @property
     def limits(self) -> tuple[Limit, ...]:
@@ -253,7 +264,7 @@ class WeightedRanks(RankingRule):
 
     def words(self, name: Naming) -> str:
         """Metrics, limits, missing cases, ties and what breaks them."""
-        words = [f"weighted mean of the ranks by {in_words(self.metrics, name)}, lower is better"]
+        words = [f"weighted mean of the ranks by {in_words(self.metrics, name)}{of_part(self.part)}, lower is better"]
         words += [f"a submission with {limit.words(name)} is excluded before ranking" for limit in self.exclude]
         words += [f"a missing or unusable case {self.missing}", f"equals {TIES_IN_WORDS[self.ties]}"]
         if self.tie_breaks:
@@ -263,7 +274,7 @@ class WeightedRanks(RankingRule):
 
     def pseudo_code(self) -> str:
         """Means, numbers from elsewhere, limits, ranks by metric, their weighted mean, ranks."""
-        lines = _lines.means(self.reads, self.missing) if self.reads else []
+        lines = _lines.means(self.reads, self.missing, self.part) if self.reads else []
         lines += [f"for each submission s: v[{name}, s] = {name} of s, measured elsewhere" for name in self.given]
         lines += [f"if v[{limit.metric}, s] {limit.condition}: s does not compete" for limit in self.exclude]
         lines += [
@@ -321,8 +332,7 @@ class WeightedRanks(RankingRule):
                 reached[name] = np.repeat(column, draws.replicates, axis=1)
                 parts.append((weight, self._rank_draws(name, column)[:, 0]))
                 continue
-            rule = MeanThenRank(name, missing=self.missing, ties=self.ties, tolerance=self.tolerance)
-            drawn = rule.draw(scores, draws, roles=roles)
+            drawn = self._mean(name).draw(scores, draws, roles=roles)
             at = [drawn.submissions.index(team) for team in competing]
             reached[name] = drawn.scores[at]
             parts.append((weight, _of_some(drawn, at)))
@@ -341,6 +351,7 @@ class WeightedRanks(RankingRule):
             ties=self.ties,
             tolerance=self.tolerance,
             keys=keys,
+            components={name: reached[name] for name in self.reads},
             metrics=tuple(parts),
         )
 
@@ -372,12 +383,7 @@ class WeightedRanks(RankingRule):
     def _reached(
         self, scores: pl.DataFrame, roles: Mapping[str, Role], beside: Mapping[str, Role]
     ) -> tuple[list[BoardRow], dict[str, Values]]:
-        boards = {
-            name: MeanThenRank(name, missing=self.missing, ties=self.ties, tolerance=self.tolerance).rank(
-                scores, roles=beside
-            )
-            for name in self.reads
-        }
+        boards = {name: self._mean(name).rank(scores, roles=beside) for name in self.reads}
         whole = scores.filter((pl.col("case") == "") & (pl.col("part") == ""))
         rows: list[BoardRow] = []
         values: dict[str, Values] = {}

@@ -238,7 +238,7 @@ def _cells(row: BoardRow, digits: Digits, submitted: Mapping[str, datetime]) -> 
     }
     for part in row.components:
         metric = catalogue.get(part.metric)
-        rank = "" if part.rank is None else f"rank {part.rank:g}"
+        rank = "" if part.rank is None else f"rank {part.place}"
         cells[f"metric:{part.metric}"] = Cell(digits.text(metric, part.score), rank)
     if row.submission in submitted:
         cells["submitted"] = Cell("", when=submitted[row.submission])

@@ -104,8 +104,7 @@ def _measured(rule: Rule, table: pl.DataFrame, board: Board) -> Block:
         head = tuple(f"{name} {catalogue.get(name).arrow} (rank)" for name in names)
         inputs = {
             row.submission: tuple(
-                f"{catalogue.get(part.metric).show(part.score)} ({'–' if part.rank is None else f'{part.rank:g}'})"
-                for part in row.components
+                f"{catalogue.get(part.metric).show(part.score)} ({part.place})" for part in row.components
             )
             for row in (*board.rows, *board.unlisted)
         }
