@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from isocenter.stats import Comparison, Comparisons
 
 _Family = Literal["winner-vs-rest", "all-ordered", "all-unordered"]
-_Test = Literal["wilcoxon", "t", "sign-flip"]
+_Test = Literal["wilcoxon", "t", "sign-flip", "brats"]
 _Adjust = Literal["holm", "bonferroni", "bh", "none"]
 _Over = Literal["cases", "parts"]
+
+_RELATIVE = "Ranks depend on all teams that are ranked here, and so do differences and p of any two of them."
 
 
 def compare(
@@ -31,9 +33,18 @@ def compare(
     family: Annotated[
         _Family, typer.Option(help="Who is tested against whom: these tests are adjusted together.")
     ] = "winner-vs-rest",
+    metric: Annotated[
+        str | None,
+        typer.Option(help="One of the metrics behind a score of several, in its place.", show_default="what ranks"),
+    ] = None,
     test: Annotated[
-        _Test, typer.Option(help="Wilcoxon's signed-rank test, the paired t test, or the permutation test of the mean.")
-    ] = "wilcoxon",
+        _Test | None,
+        typer.Option(
+            help="Wilcoxon's signed-rank test, the paired t test, the permutation test of the mean, or that test as "
+            "BraTS published it.",
+            show_default="wilcoxon; sign-flip for mean ranks",
+        ),
+    ] = None,
     two_sided: Annotated[
         bool, typer.Option("--two-sided", help="Test whether the winner differs, not whether it is better.")
     ] = False,
@@ -52,7 +63,9 @@ def compare(
     r"""Test whether teams are better than others by more than luck.
 
     The values are those that the board averages, with what a missing case
-    counts as. Tests over parts take them for independent; beside them stand
+    counts as. On a board of mean ranks they are the mean ranks of the cases:
+    what a team has in one is exchanged with another's, and p is the share
+    of exchanges with at least this lead. Tests over parts take them for independent; beside them stand
     the same tests with the case as the unit, where there are such.
 
     Example: isocenter compare hecktor2020 radlab=radlab.parquet \
@@ -69,7 +82,8 @@ def compare(
         raise typer.BadParameter(msg, param_hint="--two-sided")
     opened = open_contest(challenge, tables, board=board, organiser=organiser, benchmark=benchmark, phase=phase)
     try:
-        values = paired_values(opened.scores, opened.rule, over=over, roles=opened.roles)
+        values = paired_values(opened.scores, opened.rule, metric=metric, over=over, roles=opened.roles)
+        test = test or values.usual_test
         found = [
             values.compare(
                 family=family,
@@ -99,6 +113,10 @@ def compare(
     picked = []
     if family == "winner-vs-rest":
         picked.append("The winner was picked on these very scores, which the tests do not know: p is too small.")
+    if values.relative:
+        picked.append(_RELATIVE)
+    if test == "brats":
+        picked.append("p as published leaves out flips with the very same lead: it is too small; see --test sign-flip.")
     for remark in (*opened.remarks, *_left_out(opened, values), *picked):
         typer.echo(remark, err=True)
 
@@ -156,6 +174,7 @@ def _data(opened: Opened, values: PairedValues, found: list[Comparisons]) -> dic
             }
             for one in found
         ],
+        "notes": [_RELATIVE] if values.relative else [],
         "versions": first.to_dict()["versions"],
     }
 

@@ -142,10 +142,10 @@ def _drawn(name: str, decided: Decision) -> Iterator[Block]:
 
 
 def _tested(decided: Decision, study: Study) -> Iterator[Block]:
-    """A map of all ordered pairs: one-sided Wilcoxon tests, adjusted by Holm."""
+    """A map of all ordered pairs: one-sided tests, by Wilcoxon or of mean ranks by flips, adjusted by Holm."""
     try:
         paired = paired_values(decided.scores, decided.rule, over="cases", roles=decided.roles)
-        found = paired.compare(family="all-ordered", test="wilcoxon", adjust="holm", seed=study.settings.seed)
+        found = paired.compare(family="all-ordered", adjust="holm", seed=study.settings.seed)
     except ValueError as error:
         yield Paragraph(f"Teams are not tested pair by pair: {error}.", note=True)
         return
@@ -154,10 +154,11 @@ def _tested(decided: Decision, study: Study) -> Iterator[Block]:
     values = [[None if a == b else p[a, b].adjusted for b in teams] for a in teams]
     marks = {(i, j): "*" for i, a in enumerate(teams) for j, b in enumerate(teams) if a != b and p[a, b].significant}
     title = f"Which teams are better than which: adjusted p of paired tests, {paired.metric.name}"
+    tests = {"wilcoxon": "Wilcoxon signed-rank test", "sign-flip": "permutation test of the mean ranks of the cases"}
     first = f" The best {_MOST_TESTED} are shown." if len(decided.ranked) > _MOST_TESTED else ""
     yield Chart(
         "significance",
-        f"{title}. Row better than column: Wilcoxon signed-rank test, one-sided, n = {len(set(paired.cases))} cases, "
+        f"{title}. Row better than column: {tests[found.test]}, one-sided, n = {len(set(paired.cases))} cases, "
         f"adjusted by Holm's method for {len(found.rows)} tests; * at most {found.alpha:g}.{first}",
         matrix_plot(
             [[None if v is None or math.isnan(v) else -v for v in line] for line in values],

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
 
+from isocenter.metrics import catalogue
 from isocenter.metrics.catalogue import Metric
 from isocenter.ranking._cells import Cell, Cohort, Entry, Over, read_cells
 from isocenter.ranking._entry import Role
-from isocenter.ranking.rules._base import CaseValues, Rule, capabilities_of
+from isocenter.ranking.rules._base import CaseValues, RankingRule, Rule, capabilities_of
 from isocenter.ranking.rules.paired_tests import Adjustment
 from isocenter.resampling.matrices import Floats
 from isocenter.stats import Comparisons, compare, paired_t
 
 Family = Literal["winner-vs-rest", "all-ordered", "all-unordered"]
-Test = Literal["wilcoxon", "t", "sign-flip"]
+Test = Literal["wilcoxon", "t", "sign-flip", "brats"]
 Tested = Literal["cases", "parts"]
 """What one value of a test is of: a case, or a part of a case."""
 
@@ -40,6 +41,10 @@ class PairedValues:
         The case of each value.
     first
         The winner; or winners, if the first rank is shared.
+    step
+        For mean ranks: all of them are whole multiples of it, so that sums of differences can be counted.
+    relative
+        Whether the values are comparisons with all other teams, such as ranks.
     """
 
     metric: Metric
@@ -47,6 +52,8 @@ class PairedValues:
     values: Mapping[str, Floats]
     cases: tuple[str, ...]
     first: tuple[str, ...]
+    step: float | None = None
+    relative: bool = False
 
     @property
     def in_parts(self) -> bool:
@@ -57,13 +64,13 @@ class PairedValues:
         self,
         *,
         family: Family = "winner-vs-rest",
-        test: Test = "wilcoxon",
+        test: Test | None = None,
         adjust: Adjustment = "holm",
         alternative: Literal["better", "two-sided"] | None = None,
         clustered: bool = False,
         winner: str | None = None,
         alpha: float = 0.05,
-        replicates: int = 10_000,
+        replicates: int | None = None,
         seed: int = 0,
     ) -> Comparisons:
         """A family of tests on these values; the parameters are those of `significance`."""
@@ -76,12 +83,14 @@ class PairedValues:
                 msg = f"{' and '.join(self.first)} share the first rank: no winner to be tested, so take another family"
                 raise ValueError(msg)
             winner = self.first[0]
-        return compare(
-            self.values,
+        # In units of their step, mean ranks are whole numbers: equal ones are equal, and flips are counted, not drawn.
+        whole = {} if self.step is None else {team: np.rint(x / self.step) for team, x in self.values.items()}
+        found = compare(
+            whole or self.values,
             better=self.metric.better,
-            decimals=self.metric.decimals if test == "sign-flip" and self.decimals == "noise" else self.decimals,
+            decimals=0 if whole else self._decimals_of(test or self.usual_test),
             family=family,
-            test=test,
+            test=test or self.usual_test,
             adjust=adjust,
             alternative=alternative,
             winner=winner,
@@ -91,6 +100,19 @@ class PairedValues:
             seed=seed,
             digits=self.metric.decimals + 1,
         )
+        if self.step is None:
+            return found
+        rows = tuple(row._replace(difference=row.difference * self.step) for row in found.rows)
+        return replace(found, rows=rows, decimals="noise")
+
+    def _decimals_of(self, test: Test) -> int | Literal["noise"]:
+        """As the rule declares. Flips of other values take the decimals of the catalogue: then sums are counted."""
+        return self.metric.decimals if test == "sign-flip" and self.decimals == "noise" else self.decimals
+
+    @property
+    def usual_test(self) -> Test:
+        """Flips for ranks, as BraTS permutes them; Wilcoxon's test for values of a metric."""
+        return "sign-flip" if self.relative else "wilcoxon"
 
     def interval(self, a: str, b: str, *, level: float = 0.95) -> tuple[float, float]:
         """Student's interval of the mean of a − b, of one pair and not adjusted; NaN with a single value."""
@@ -104,25 +126,29 @@ def significance(
     rule: Rule,
     *,
     family: Family = "winner-vs-rest",
-    test: Test = "wilcoxon",
+    test: Test | None = None,
     adjust: Adjustment = "holm",
+    metric: str | None = None,
     over: Tested | None = None,
     clustered: bool = False,
     alternative: Literal["better", "two-sided"] | None = None,
     winner: str | None = None,
     roles: Mapping[str, Role] | None = None,
     alpha: float = 0.05,
-    replicates: int = 10_000,
+    replicates: int | None = None,
     seed: int = 0,
 ) -> Comparisons:
-    """Test the teams of a board against each other, by the metric that ranks them.
+    """Test the teams of a board against each other, by what ranks them.
 
     Parameters
     ----------
     scores, rule, roles
         As for the board. Who does not compete is in no test.
     family, test, adjust, alternative, alpha, replicates, seed
-        As in `isocenter.stats.compare`.
+        As in `isocenter.stats.compare`. Left out, the test is Wilcoxon's; for a board of mean ranks, that of sign
+        flips.
+    metric
+        One of the metrics that stand beside the score of a rule of several, which is tested in its place.
     over
         Whether one value is of a case or of a part of it. Left out: as the rule aggregates. "cases" takes the mean of
         the parts of each case where the rule ranks by parts.
@@ -136,8 +162,11 @@ def significance(
     -----
     The direction of the metric is that of the catalogue. Student's and Wilcoxon's tests take differences as they are,
     unless the rule names decimals. Sign flips round them to the decimals of the catalogue, so that their sums can be
-    counted. Only a metric with a value per case can be tested so: a rule that ranks by several
-    metrics, or by a number of the whole cohort such as the AUROC, is refused.
+    counted. A rule that averages ranks over the cases is tested by the mean rank of each case,
+    over all metrics and parts. If two teams are equally good, exchanging their outputs in a case exchanges their ranks
+    there and nobody else's, so that all signs of the differences are equally likely. Such ranks depend on who else is
+    ranked, and so does p: leave a third team out, and it may change. Other rules of several metrics, and numbers of the
+    whole cohort such as the AUROC, have no value per case; `metric` names one that has.
 
     Examples
     --------
@@ -150,7 +179,7 @@ def significance(
     >>> [(row.a, row.b, round(row.difference, 3), row.p) for row in found.rows]
     [('ours', 'theirs', 0.19, 0.03125)]
     """
-    return paired_values(scores, rule, over=over, roles=roles).compare(
+    return paired_values(scores, rule, metric=metric, over=over, roles=roles).compare(
         family=family,
         test=test,
         adjust=adjust,
@@ -164,22 +193,32 @@ def significance(
 
 
 def paired_values(
-    scores: pl.DataFrame, rule: Rule, *, over: Tested | None = None, roles: Mapping[str, Role] | None = None
+    scores: pl.DataFrame,
+    rule: Rule,
+    *,
+    metric: str | None = None,
+    over: Tested | None = None,
+    roles: Mapping[str, Role] | None = None,
 ) -> PairedValues:
     """The values that paired tests of a board are made on; the parameters are those of `significance`."""
     if over not in (None, "cases", "parts"):
         msg = f"one value is of 'cases' or of 'parts', not of {over!r}"
         raise ValueError(msg)
-    what = capabilities_of(rule).case_values()
+    known = capabilities_of(rule)
+    ranked = metric in (None, rule.metric) and known.compares_ranks
+    what = None if ranked else _case_values(known, rule, metric)
     board = rule.rank(scores, roles=roles)
     competing = [row for row in board.rows if row.rank is not None]
     if len(competing) < 2:
         found = f"only {competing[0].submission} does" if competing else "nobody does"
-        msg = f"a comparison needs two teams that compete by {what.metric.name}; {found}"
+        msg = f"a comparison needs two teams that compete by {what.metric.name if what else rule.metric}; {found}"
         raise ValueError(msg)
-    cohort = read_cells(
-        scores, what.metric.name, what.missing, over=_over(scores, what, over), undefined=what.undefined, roles=roles
-    )
+    best = min(row.rank for row in competing if row.rank is not None)
+    first = tuple(row.submission for row in competing if row.rank == best)
+    if what is None:
+        return _paired_ranks(scores, rule, [row.submission for row in competing], first, over=over, roles=roles)
+    how: dict[str, Any] = {"over": _over(scores, what, over), "undefined": what.undefined, "part": what.part}
+    cohort = read_cells(scores, what.metric.name, what.missing, roles=roles, **how)
     if cohort.weight_vector() is not None:
         msg = "the cases have sampling weights, which paired tests cannot take into account"
         raise ValueError(msg)
@@ -188,13 +227,52 @@ def paired_values(
         msg = f"{what.metric.name} is undefined in some parts for {_some(undefined)}; test over cases"
         raise ValueError(msg)
     cells = _common([by_team[row.submission] for row in competing], what, cohort)
-    best = min(row.rank for row in competing if row.rank is not None)
     return PairedValues(
         metric=what.metric,
         decimals=what.decimals,
         values={row.submission: _in_order(by_team[row.submission], cells) for row in competing},
         cases=tuple(case for case, _ in cells),
-        first=tuple(row.submission for row in competing if row.rank == best),
+        first=first,
+    )
+
+
+def _case_values(known: RankingRule, rule: Rule, metric: str | None) -> CaseValues:
+    """The values of the metric that ranks, or of another that stands beside the score."""
+    if metric in (None, rule.metric):
+        return known.case_values()
+    others = {other.metric: other for other in known.beside}
+    if metric not in others:
+        there = f"those beside its score are {', '.join(others)}" if others else "there are none beside its score"
+        msg = f"{metric} is no metric of the board ({rule}); {there}"
+        raise ValueError(msg)
+    return capabilities_of(others[metric]).case_values()
+
+
+def _paired_ranks(
+    scores: pl.DataFrame,
+    rule: Rule,
+    competing: Sequence[str],
+    first: tuple[str, ...],
+    *,
+    over: Tested | None,
+    roles: Mapping[str, Role] | None,
+) -> PairedValues:
+    """The mean rank of every team in every case."""
+    if over == "parts":
+        msg = f"{rule.metric} of a case is a mean over its parts; test over cases, or a metric by its parts"
+        raise ValueError(msg)
+    ranks = capabilities_of(rule).case_scores(scores, roles=roles)
+    if ranks is None:
+        msg = f"the rule does not say which score a team has in each case ({rule})"
+        raise ValueError(msg)
+    return PairedValues(
+        metric=catalogue.get(rule.metric),
+        decimals="noise",
+        values={team: ranks.values[team] for team in competing},
+        cases=ranks.cases,
+        first=first,
+        step=ranks.step,
+        relative=True,
     )
 
 

@@ -83,7 +83,8 @@ def _variability(rules: Mapping[str, RankingRule]) -> str:
 
 def _tests(rules: Mapping[str, RankingRule]) -> str:
     """Which boards can be tested in pairs, how by default, and on what assumptions."""
-    paired = [name for name, rule in rules.items() if rule.paired]
+    ranked = [name for name, rule in rules.items() if rule.compares_ranks]
+    paired = [name for name, rule in rules.items() if rule.paired and name not in ranked]
     told = []
     if paired:
         adjust, alpha = _defaults(significance, "adjust", "alpha")
@@ -97,7 +98,15 @@ def _tests(rules: Mapping[str, RankingRule]) -> str:
         )
     if any(rules[name].case_values().over == "parts" for name in paired):
         told.append("Where a case has several values, the tests are made with the case as the unit, too.")
-    if others := [name for name in rules if name not in paired]:
+    if ranked:
+        adjust, alpha = _defaults(significance, "adjust", "alpha")
+        told.append(
+            f"On {boards(ranked)}, the mean ranks of the winner and of each of the others in every case are exchanged "
+            "at random, or in all ways where these can be counted; p is the share of exchanges with at least this "
+            f"lead, one-sided, adjusted by {_ADJUSTED[adjust]}, significant at {alpha:g} (isocenter compare). Ranks "
+            "depend on all teams that are ranked, and so do these tests."
+        )
+    if others := [name for name in rules if name not in (*paired, *ranked)]:
         told.append(f"On {boards(others)} a case has no single value to be tested: there the rank sets decide.")
     return " ".join(told)
 

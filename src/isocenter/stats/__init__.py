@@ -33,7 +33,7 @@ from isocenter.stats._permutation import PermutationTest, permutation_test
 from isocenter.stats._reader_panels import compare_readers, read_panels
 from isocenter.stats._reader_panels_result import Configuration, PanelTest, ReaderPanels
 from isocenter.stats._shifted import ShiftedMannWhitney, shifted_mann_whitney
-from isocenter.stats._sign_flip import SignFlip, sign_flip
+from isocenter.stats._sign_flip import SignFlip, exceeding_flips, sign_flip
 from isocenter.stats._simulated_power import SimulatedPower, simulated_power
 from isocenter.stats._sizing import Power, PowerGrid, power, power_grid
 from isocenter.stats._study_design import Design, PairComponents, VarianceComponents, designs
@@ -93,6 +93,7 @@ __all__ = [
     "detection_draws",
     "detection_intervals",
     "detection_subgroups",
+    "exceeding_flips",
     "hillis_cases",
     "hillis_power",
     "in_brackets",

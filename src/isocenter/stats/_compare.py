@@ -25,10 +25,11 @@ from isocenter.stats._differences import (
     one_of,
 )
 from isocenter.stats._paired import paired_t, signed_rank
-from isocenter.stats._sign_flip import sign_flip
+from isocenter.stats._sign_flip import exceeding_flips, sign_flip
 
 # Equal scores that were computed in another order differ in their last bits, and their means with them.
 _TOLERANCE = 1e-9
+_FLIPS, _BRATS_FLIPS = 10_000, 100_000
 
 
 def compare(
@@ -43,7 +44,7 @@ def compare(
     winner: str | None = None,
     cluster: Sequence[Hashable] | None = None,
     alpha: float = 0.05,
-    replicates: int = 10_000,
+    replicates: int | None = None,
     seed: int = 0,
     digits: int | None = None,
 ) -> Comparisons:
@@ -61,7 +62,8 @@ def compare(
         than b for all K(K − 1) ordered pairs; "all-unordered" whether a and b differ, K(K − 1)/2 pairs. A single
         submission has no tests.
     test
-        "wilcoxon" is `signed_rank`, "t" is `paired_t`, "sign-flip" is `sign_flip` of the mean.
+        "wilcoxon" is `signed_rank`, "t" is `paired_t`, "sign-flip" is `sign_flip` of the mean, and "brats" is
+        `exceeding_flips`, to reproduce p values of BraTS.
     adjust
         See `isocenter.stats.adjust`.
     alternative
@@ -69,12 +71,12 @@ def compare(
     winner
         Who it is. Left out: who has the best mean, if one has.
     cluster
-        A label per score if several are of one patient: "wilcoxon" is then `clustered_signed_rank`, and "sign-flip"
-        flips clusters; there is no such t test.
+        A label per score if several are of one patient: "wilcoxon" is then `clustered_signed_rank`, and "sign-flip" and
+        "brats" flip clusters; there is no such t test.
     alpha
         An adjusted p of at most this is significant.
     replicates, seed
-        Of a sign-flip test that cannot be exact.
+        Of a sign-flip test that cannot be exact: 10 000 flips if not said otherwise. BraTS draws 100 000.
     digits
         With how many decimals the text prints differences that are not rounded.
 
@@ -104,7 +106,8 @@ def compare(
     cases = next(iter(checked.values())).size
     clusters = None if cluster is None else numbered(cluster, cases).tolist()
 
-    one = partial(_p_value, test, clusters, replicates=replicates, seed=seed)
+    draws = (_BRATS_FLIPS if test == "brats" else _FLIPS) if replicates is None else replicates
+    one = partial(_p_value, test, clusters, replicates=draws, seed=seed)
     found = [one(checked[a], checked[b], better=better, decimals=decimals, alternative=side) for a, b in pairs]
     p = [alone for alone, _, _ in found]
     rows = tuple(
@@ -148,6 +151,10 @@ def _p_value(
         flipped = flip(a, b, better=better, decimals=decimals, alternative=alternative)
         all_or_some = {"exact": "from all flips", "drawn": f"from {replicates} drawn flips (seed {seed})", "none": ""}
         return flipped.p, all_or_some[flipped.method], flipped.method == "drawn"
+    if test == "brats":
+        flip = partial(exceeding_flips, cluster=clusters, replicates=replicates, seed=seed)
+        beyond = flip(a, b, better=better, decimals=decimals, alternative=alternative)
+        return beyond.p, f"the share of {replicates} drawn flips beyond the difference (seed {seed})", True
     if clusters is not None:
         rosner = clustered_signed_rank(a, b, clusters, better=better, decimals=decimals, alternative=alternative)
         words = {"exact": "from all flips of clusters", "normal": "by normal approximation", "none": ""}

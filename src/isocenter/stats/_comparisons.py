@@ -12,7 +12,7 @@ from isocenter.stats._differences import ALTERNATIVES, Alternative, Better, Deci
 from isocenter.stats._provenance import record
 
 Family = Literal["winner-vs-rest", "all-ordered", "all-unordered"]
-Test = Literal["wilcoxon", "t", "sign-flip"]
+Test = Literal["wilcoxon", "t", "sign-flip", "brats"]
 
 FAMILIES: dict[Family, str] = {
     "winner-vs-rest": "the winner against each of the others",
@@ -23,8 +23,9 @@ TESTS: dict[Test, str] = {
     "wilcoxon": "Wilcoxon signed-rank test",
     "t": "Paired t test",
     "sign-flip": "Sign-flip permutation test of the mean",
+    "brats": "Permutation test of the mean as BraTS published it",
 }
-_CLUSTERED = {"wilcoxon": " of Rosner, Glynn and Lee", "t": "", "sign-flip": ""}
+_CLUSTERED = {"wilcoxon": " of Rosner, Glynn and Lee", "t": "", "sign-flip": "", "brats": ""}
 _ADJUSTMENTS: dict[Adjustment, str] = {
     "holm": "adjusted by Holm's method",
     "bonferroni": "adjusted by Bonferroni's method",

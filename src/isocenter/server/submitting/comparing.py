@@ -124,7 +124,8 @@ def _as_on_the_board(a: Measured, b: Measured, metric: Metric) -> tuple[_Values,
         msg = "no board ranks by this metric alone"
         raise ValueError(msg)
     tables = [table_of(one.evaluation).with_columns(submission=pl.lit(name)) for one, name in ((a, "a"), (b, "b"))]
-    found = paired_values(pl.concat(tables), rule, over="cases")
+    found = paired_values(pl.concat(tables), rule, metric=metric.name, over="cases")
+    assert found.decimals is not None  # only ranks have none
     first, second = (dict(zip(found.cases, found.values[name].tolist(), strict=True)) for name in "ab")
     return (first, second), found.decimals
 
