@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,14 +31,23 @@ def agreement(
     out: Annotated[
         Path | None, typer.Option(help="Where to write all pairs in all cases as a score table (Parquet).")
     ] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="A metric of two masks, such as dice, hd95 or nsd.", show_default="that of the challenge's main board"
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float | None, typer.Option(metavar="MM", min=0.0, help="How far surfaces may be apart, for nsd and its kin.")
+    ] = None,
     grid: Grid = None,
     workers: Workers = 1,
     as_json: Json = False,
 ) -> None:
     r"""Compare submissions, or observers, with each other.
 
-    Prints the mean of the challenge's main metric for every pair, the one in
-    the row taken for the truth, and the cases that are hardest and easiest:
+    Prints the mean of the challenge's main metric, or of any metric of two
+    masks, for every pair, the one in the row taken for the truth, and the cases that are hardest and easiest:
     by the mean against the reference, or against each other without one.
     Who has no usable mask for a case is left out there, and is counted.
 
@@ -55,7 +65,8 @@ def agreement(
     from isocenter.cli._combine import counted, metrics_of
     from isocenter.evaluation import open_cohort
 
-    metrics, given = metrics_of(which), reference is not None
+    metrics, given = metrics_of(which, metric, tolerance_mm=tolerance), reference is not None
+    painted = metrics[0] not in ensembles.METRICS
     with working(which, workers, as_json=as_json) as (start, pool):
         cohort = ensembles.gather_cases(which.challenge, files) if reference is None else None
         votes = ensembles.count_votes(
@@ -63,15 +74,22 @@ def agreement(
             cohort or open_cohort(which.challenge, reference or ""),
             files,
             grid=which.grid,
+            keep_masks=painted,
+            tolerance_mm=tolerance,
             executor=pool,
             progress=start("reading"),
         )
+        if painted:
+            names = (*((ensembles.REFERENCE,) if given else ()), *votes.voters)
+            pairs = list(product(names, repeat=2))
+            ensembles.measure_votes(votes, metrics, pairs=pairs, executor=pool, progress=start("measuring"))
         matrix = ensembles.pairwise(votes, metric=metrics[0], reference=given)
         hardest = ensembles.case_difficulty(votes, metric=metrics[0], reference=given)
     record = {
         "challenge": which.challenge.name,
         "isocenter": __version__,
-        "policies": {"grid": which.grid, "missing_masks": "left out"},
+        "policies": {"grid": which.grid, "missing_masks": "left out"}
+        | ({"tolerance_mm": tolerance} if tolerance else {}),
         "submissions": dict(votes.turnout.digests),
         "votes": counted(votes.turnout),
     }

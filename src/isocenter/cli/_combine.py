@@ -34,6 +34,8 @@ class Cases:
     submissions: Mapping[str, Path]
     executor: Executor | None
     start: Callable[[str], Move]
+    metrics: tuple[str, ...]
+    tolerance_mm: float | None = None
 
     def votes(self, *, holdout: bool = False) -> Votes:
         """Read and count."""
@@ -43,9 +45,22 @@ class Cases:
             self.submissions,
             grid=self.setting.grid,
             holdout=holdout,
+            keep_masks=self.paints,
+            tolerance_mm=self.tolerance_mm,
             executor=self.executor,
             progress=self.start("reading the holdout" if holdout else "reading"),
         )
+
+    @property
+    def paints(self) -> bool:
+        """Whether masks have to be made and measured, since counts do not tell a metric."""
+        return any(metric not in ensembles.METRICS for metric in self.metrics)
+
+    def measure(self, votes: Votes, rules: Sequence[Rule] | None = None) -> None:
+        """Measure all ensembles, or some rules, on many cases at once, if counts do not tell a metric."""
+        if self.paints:
+            move = self.start("measuring")
+            ensembles.measure_votes(votes, self.metrics, rules, executor=self.executor, progress=move)
 
     def write(self, rule: Rule | Hierarchical, folder: Path) -> None:
         """Write the masks that a rule makes."""
@@ -68,7 +83,12 @@ class Cases:
             "challenge": self.setting.challenge.name,
             "isocenter": __version__,
             "method": method,
-            "policies": {"grid": self.setting.grid, "missing_votes": ensembles.MISSING_VOTES, **outcome.policies},
+            "policies": {
+                "grid": self.setting.grid,
+                "missing_votes": ensembles.MISSING_VOTES,
+                **({} if self.tolerance_mm is None else {"tolerance_mm": self.tolerance_mm}),
+                **outcome.policies,
+            },
             "reference": hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest(),
             "submissions": dict(outcome.turnout.digests),
             "votes": counted(outcome.turnout),
@@ -120,22 +140,34 @@ def counted(turnout: Turnout) -> dict[str, Any]:
     return {voter: dict(states) for voter, states in turnout.states.items()}
 
 
-def metrics_of(which: Setting) -> tuple[str, ...]:
-    """The metrics that ensembles are scored by: that of the main board first, then the challenge's others."""
+def metrics_of(which: Setting, metric: str | None = None, *, tolerance_mm: float | None = None) -> tuple[str, ...]:
+    """The metrics that masks are scored by: the one asked for, or that of the main board, then the challenge's others.
+
+    Of the others only those that are functions of counts: they cost nothing.
+    """
+    from isocenter.metrics import mask_metrics
+
     challenge = which.challenge
-    main = next(iter(challenge.boards.values())).metric
-    if main not in ensembles.METRICS:
-        msg = (
-            f"the main board of {challenge.name} is decided by {main}, which is not made of overlap counts; "
-            f"ensembles are scored by {', '.join(ensembles.METRICS)}"
-        )
+    main = metric or next(iter(challenge.boards.values())).metric
+    if main not in mask_metrics():
+        known = f"those are {', '.join(mask_metrics())}"
+        if metric is not None:
+            msg = f"{metric} is not a metric of two masks; {known}"
+            raise typer.BadParameter(msg, param_hint="--metric")
+        main_board = f"the main board of {challenge.name} is decided by {main}, which is not a metric of two masks"
+        msg = f"{main_board}; name one by --metric; {known}"
         raise typer.BadParameter(msg, param_hint="CHALLENGE")
+    try:
+        ensembles.check_metric(main, tolerance_mm)
+    except EnsembleError as error:
+        raise typer.BadParameter(str(error), param_hint="--tolerance") from None
     return (main, *(metric for metric in ensembles.countable(challenge.metrics) if metric != main))
 
 
 def choose(cases: Cases, holdout: Cases | None) -> Outcome:
     """All ensembles on the reference, and the best of them on the holdout."""
-    metrics, votes = metrics_of(cases.setting), cases.votes()
+    metrics, votes = cases.metrics, cases.votes()
+    cases.measure(votes)
     best = ensembles.best_of(votes, metric=metrics[0], most=_SHOWN)
     choice = best[0]
     rules = dict.fromkeys([*(one.ensemble for one in best), *_alone(votes)])
@@ -152,6 +184,7 @@ def choose(cases: Cases, holdout: Cases | None) -> Outcome:
             facts=facts,
         )
     others = holdout.votes(holdout=True)
+    holdout.measure(others, [choice.ensemble, *_alone(votes)])
     reached = ensembles.confirm(choice, others).mean
     # On the holdout only what was chosen, and the submissions themselves: more would invite to choose there.
     there = {rule: _mean(others, rule, metrics[0]) for rule in _alone(votes)} | {choice.ensemble: reached}
@@ -160,16 +193,20 @@ def choose(cases: Cases, holdout: Cases | None) -> Outcome:
         chosen=choice.ensemble,
         table=lambda: ensembles.score_table(others, [choice.ensemble], metrics=metrics),
         turnout=others.turnout,
-        notes=[f"{chosen}; on the holdout, which had no part in the choice, it reaches {reached:.4f}."],
+        notes=[f"{chosen}; on the holdout, which had no part in the choice, it reaches {_shown(metrics[0], reached)}."],
         facts=facts
-        | {"holdout": {"cases": len(others.cases), metrics[0]: reached}, "validation_votes": counted(votes.turnout)},
+        | {
+            "holdout": {"cases": len(others.cases), metrics[0]: finite(reached)},
+            "validation_votes": counted(votes.turnout),
+        },
     )
 
 
 def fixed(cases: Cases, make: Callable[[tuple[str, ...]], Rule], **policies: Any) -> Outcome:
     """One combination without any choice, beside the submissions themselves."""
-    metrics, votes = metrics_of(cases.setting), cases.votes()
+    metrics, votes = cases.metrics, cases.votes()
     rule = make(votes.voters)
+    cases.measure(votes, [rule, *_alone(votes)])
     outcome = Outcome(
         lines=[Line(str(one), _means(votes, one, metrics)) for one in dict.fromkeys([rule, *_alone(votes)])],
         chosen=rule,
@@ -182,7 +219,8 @@ def fixed(cases: Cases, make: Callable[[tuple[str, ...]], Rule], **policies: Any
 
 def oracle(cases: Cases) -> Outcome:
     """What always picking the best would reach."""
-    metrics, votes = metrics_of(cases.setting), cases.votes()
+    metrics, votes = cases.metrics, cases.votes()
+    cases.measure(votes)
     table = ensembles.oracle_table(votes, metrics=metrics)
     return Outcome(
         lines=[*_lines(table, metrics), *(Line(str(one), _means(votes, one, metrics)) for one in _alone(votes))],
@@ -195,7 +233,7 @@ def oracle(cases: Cases) -> Outcome:
 
 def hierarchical(cases: Cases, *, severity: str | None, ties: Ties) -> Outcome:
     """The vote that keeps labels."""
-    metrics, (spec,) = metrics_of(cases.setting), cases.setting.challenge.output.values()
+    metrics, (spec,) = cases.metrics, cases.setting.challenge.output.values()
     labels = dict(spec.labels) if isinstance(spec, MaskFile) else {"foreground": 1}
     rule = Hierarchical(tuple(cases.submissions), _severity(severity, labels), ties)
     table, turnout = ensembles.hierarchical_table(
@@ -206,6 +244,7 @@ def hierarchical(cases: Cases, *, severity: str | None, ties: Ties) -> Outcome:
         metrics=metrics,
         names={number: name for name, number in labels.items()},
         grid=cases.setting.grid,
+        tolerance_mm=cases.tolerance_mm,
         executor=cases.executor,
         progress=cases.start("reading"),
     )
@@ -250,6 +289,18 @@ def _with_performance(outcome: Outcome, votes: Votes, rule: StapleRule) -> Outco
 
 def _by_voter(votes: Votes, values: Iterable[float]) -> dict[str, float | None]:
     return {v: None if math.isnan(x) else float(x) for v, x in zip(votes.voters, values, strict=True)}
+
+
+def _shown(metric: str, value: float) -> str:
+    from isocenter.metrics import catalogue
+
+    unit = catalogue.get(metric).unit
+    return f"{catalogue.get(metric).show(value)} {unit}".strip()
+
+
+def finite(value: float | None) -> float | None:
+    """An infinite distance, to an empty mask, is no number of JSON."""
+    return value if value is not None and math.isfinite(value) else None
 
 
 def _alone(votes: Votes) -> list[Ensemble]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -72,6 +73,15 @@ def ensemble(
     ] = View.IMAGE,
     out: Annotated[Path | None, typer.Option(help="Where to write the score table (Parquet).")] = None,
     write: Annotated[Path | None, typer.Option(help="Where to write the masks: a new or empty folder.")] = None,
+    metric: Annotated[
+        str | None,
+        typer.Option(
+            help="A metric of two masks, such as dice, hd95 or nsd.", show_default="that of the challenge's main board"
+        ),
+    ] = None,
+    tolerance: Annotated[
+        float | None, typer.Option(metavar="MM", min=0.0, help="How far surfaces may be apart, for nsd and its kin.")
+    ] = None,
     grid: Grid = None,
     workers: Workers = 1,
     as_json: Json = False,
@@ -79,7 +89,9 @@ def ensemble(
     r"""Combine submissions, and score what comes out.
 
     Tries all N·2^(N-1) ensembles "at least p of these members", shows the
-    best and, if there is a holdout, measures the very best there. With
+    best and, if there is a holdout, measures the very best there. A metric
+    of surfaces is measured on the masks of all ensembles, of at most six
+    submissions; overlap is counted once for all of them. With
     --method or --ensemble it makes one combination instead of choosing.
     A submission without a usable mask for a case votes background there.
 
@@ -102,12 +114,12 @@ def ensemble(
     from isocenter.evaluation import open_cohort
 
     rule = _parsed(named, files)
-    _combine.metrics_of(which)
+    metrics = _combine.metrics_of(which, metric, tolerance_mm=tolerance)
     with working(which, workers, as_json=as_json) as (start, pool):
-        cases = _combine.Cases(which, open_cohort(which.challenge, reference), files, pool, start)
+        cases = _combine.Cases(which, open_cohort(which.challenge, reference), files, pool, start, metrics, tolerance)
         last = cases
         if holdout_reference is not None:
-            last = _combine.Cases(which, open_cohort(which.challenge, holdout_reference), later, pool, start)
+            last = replace(cases, cohort=open_cohort(which.challenge, holdout_reference), submissions=later)
         half: Ties = ties.value
         view: FieldOfView = field_of_view.value
         if rule is not None:
@@ -179,9 +191,14 @@ def _parsed(named: str | None, files: Mapping[str, Path]) -> Ensemble | None:
 def _show(
     which: Setting, outcome: Outcome, record: Mapping[str, Any], written: Mapping[str, str], *, as_json: bool
 ) -> None:
+    from isocenter.cli._combine import finite
+
     problems = [problem for problem in outcome.turnout.problems if problem.severity != "note"]
     if as_json:
-        lines = [{"name": line.name, **line.means, "holdout": line.holdout} for line in outcome.lines]
+        lines = [
+            {"name": line.name} | {name: finite(x) for name, x in {**line.means, "holdout": line.holdout}.items()}
+            for line in outcome.lines
+        ]
         chosen = None if outcome.chosen is None else str(outcome.chosen)
         data = {**record, **outcome.facts, "chosen": chosen, "combinations": lines, "notes": list(outcome.notes)}
         typer.echo(json.dumps({**data, **written, "problems": problem_dicts(problems)}, indent=2, ensure_ascii=False))

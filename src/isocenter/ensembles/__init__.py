@@ -17,6 +17,7 @@ from isocenter.ensembles._error import EnsembleError
 from isocenter.ensembles._fusion import FieldOfView, Rule, Staple, StapleRule, Ties, majority, overlap_of, staple
 from isocenter.ensembles._gather import gather_cases
 from isocenter.ensembles._labels import hierarchical_table
+from isocenter.ensembles._measured import MOST_PAINTED, Masks, check_metric, measure_votes
 from isocenter.ensembles._observers import (
     PairSummary,
     against,
@@ -39,6 +40,7 @@ from isocenter.ensembles._write import write_masks
 __all__ = [
     "METRICS",
     "MISSING_VOTES",
+    "MOST_PAINTED",
     "MOST_SOLUTIONS",
     "MOST_VOTERS",
     "ORACLE_ENSEMBLE",
@@ -55,6 +57,7 @@ __all__ = [
     "EnsembleError",
     "FieldOfView",
     "Hierarchical",
+    "Masks",
     "PairSummary",
     "Patterns",
     "Roll",
@@ -69,6 +72,7 @@ __all__ = [
     "all_pairs",
     "best_of",
     "case_difficulty",
+    "check_metric",
     "confirm",
     "count_patterns",
     "count_votes",
@@ -82,6 +86,7 @@ __all__ = [
     "mean_of",
     "mean_scores",
     "measure_pairs",
+    "measure_votes",
     "oracle_table",
     "overlap_of",
     "overlaps",

@@ -8,14 +8,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isocenter.ensembles._measured import masks_of
 from isocenter.ensembles._open import REFERENCE, State
 from isocenter.ensembles._patterns import Patterns
-from isocenter.ensembles._scores import scores_from_counts
+from isocenter.ensembles._scores import METRICS, scores_from_counts
 from isocenter.ensembles._votes import CaseVotes, Votes
+from isocenter.metrics import catalogue
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +36,8 @@ class Agreement:
     compared
         In how many cases it is there.
     undefined
-        In how many both have a mask, and the metric still says nothing: the S-score of an empty mask as the truth.
+        In how many both have a mask, and the metric still says nothing: the S-score of an empty mask as the truth, or
+        the infinite distance to one.
     """
 
     metric: str
@@ -46,7 +50,7 @@ class Agreement:
 
 
 def pairwise(votes: Votes, *, metric: str = "dice", reference: bool = False) -> Agreement:
-    """The agreement of all pairs of voters, from the counts of their votes.
+    """The agreement of all pairs of voters, from the counts of their votes, or measured on their masks.
 
     Parameters
     ----------
@@ -75,12 +79,25 @@ def pairwise(votes: Votes, *, metric: str = "dice", reference: bool = False) -> 
 
 
 def _matrix(case: CaseVotes, metric: str, names: Sequence[str]) -> NDArray[np.float64]:
+    if metric not in METRICS:
+        return _measured_matrix(case, metric, names)
     where = places(case.patterns)
     chosen = [where[name] for name in names]
     tp = in_both(case.patterns)[np.ix_(chosen, chosen)]
     own = np.diagonal(tp)
     fp, fn = own[None, :] - tp, own[:, None] - tp
     return scores_from_counts(metric, tp, fp, fn, voxel_volume=case.patterns.voxel_volume)
+
+
+def _measured_matrix(case: CaseVotes, metric: str, names: Sequence[str]) -> NDArray[np.float64]:
+    """Who has no mask is nobody's to measure; an infinite distance, to an empty mask, has no mean."""
+    masks, states = masks_of(case, metric), states_of(case)
+    values = np.full((len(names), len(names)), np.nan)
+    for (i, a), (j, b) in product(enumerate(names), repeat=2):
+        if states[a] == states[b] == "voted":
+            value = masks.of_pair(a, b, metric)
+            values[i, j] = value if math.isfinite(value) else np.nan
+    return values
 
 
 def in_both(patterns: Patterns) -> NDArray[np.int64]:
@@ -132,4 +149,5 @@ def case_difficulty(votes: Votes, *, metric: str = "dice", reference: bool = Tru
         present = case.states().count("voted")
         mean = math.fsum(there) / len(there) if there else None
         found.append(CaseDifficulty(case.case, mean, present, len(votes.voters) - present))
-    return sorted(found, key=lambda one: (-math.inf if one.mean is None else one.mean, one.case))
+    sign = 1.0 if catalogue.get(metric).better == "higher" else -1.0
+    return sorted(found, key=lambda one: (-math.inf if one.mean is None else sign * one.mean, one.case))

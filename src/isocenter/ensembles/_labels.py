@@ -11,9 +11,9 @@ import polars as pl
 from isocenter.ensembles._error import EnsembleError
 from isocenter.ensembles._open import AsksForMasks, CaseTask, Cohort, Path, Progress, Roll, each_case, open_votes
 from isocenter.ensembles._paint import Hierarchical, hierarchical_vote
-from isocenter.ensembles._scores import score_from_counts
+from isocenter.ensembles._scores import METRICS, score_from_counts
 from isocenter.ensembles._votes import Turnout, turnout
-from isocenter.metrics import count_overlap
+from isocenter.metrics import count_overlap, measure_masks
 from isocenter.scores import Row, frame
 from isocenter.submissions import GridPolicy
 from isocenter.volumes import LabelMap, side_by_side
@@ -28,6 +28,7 @@ def hierarchical_table(
     metrics: Sequence[str],
     names: Mapping[int, str],
     grid: GridPolicy = "refuse",
+    tolerance_mm: float | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> tuple[pl.DataFrame, Turnout]:
@@ -40,7 +41,7 @@ def hierarchical_table(
         of its name, if there is more than one.
     """
     tasks, problems = open_votes(challenge, cohort, submissions, grid=grid)
-    work = _Score(rule, tuple(metrics), dict(names))
+    work = _Score(rule, tuple(metrics), dict(names), tolerance_mm)
     results = list(each_case(work, tasks, executor=executor, progress=progress))
     table = frame(row for rows, _ in results for row in rows)
     rolls = {task.case: roll for task, (_, roll) in zip(tasks, results, strict=True)}
@@ -55,6 +56,7 @@ class _Score:
     rule: Hierarchical
     metrics: tuple[str, ...]
     names: dict[int, str]
+    tolerance_mm: float | None = None
 
     def __call__(self, task: CaseTask) -> tuple[list[Row], Roll]:
         truth = task.read_truth()
@@ -67,9 +69,12 @@ class _Score:
             parts |= {self.names[label]: (label,) for label in self.rule.severity}
         rows = []
         for part, labels in parts.items():
-            counts = count_overlap(*side_by_side(truth, fused, labels=labels))
+            masks = side_by_side(truth, fused, labels=labels)
+            counts, volume = count_overlap(*masks), task.grid.voxel_volume
+            others = [metric for metric in self.metrics if metric not in METRICS]
+            values = measure_masks(*masks, others, spacing=task.grid.spacing, tolerance_mm=self.tolerance_mm)
             for metric in self.metrics:
-                value = score_from_counts(metric, counts, voxel_volume=task.grid.voxel_volume)
+                value = values[metric] if metric in values else score_from_counts(metric, counts, voxel_volume=volume)
                 rows.append(Row(task.case, part, metric, value, task.weight))
         return rows, roll
 

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from isocenter.ensembles._agreement import in_both, places, states_of
 from isocenter.ensembles._error import EnsembleError
+from isocenter.ensembles._measured import masks_of
 from isocenter.ensembles._open import REFERENCE, AsksForMasks, Cohort, Path, Roll, State, open_votes
-from isocenter.ensembles._scores import SYMMETRIC, score_from_counts
+from isocenter.ensembles._scores import METRICS, SYMMETRIC, score_from_counts
 from isocenter.ensembles._votes import Votes
 from isocenter.metrics import Overlap
 from isocenter.scores import Row, frame
@@ -59,7 +60,8 @@ def pair_table(
     Parameters
     ----------
     metrics
-        Metrics that are functions of overlap counts. For others see `measure_pairs`.
+        Metrics that are functions of overlap counts; others, if the votes were counted with `keep_masks`. For functions
+        of your own see `measure_pairs`.
     pairs
         Which; "reference" is the truth itself. All pairs of voters if not said: of metrics that are symmetric each
         pair once, of others both ways.
@@ -87,6 +89,8 @@ def pair_table(
                 value = None
                 if absent := _absent(states[a], states[b]):
                     noted[part] = Row(case.case, part, absent, 1.0, case.weight)
+                elif metric not in METRICS:
+                    value = masks_of(case, metric).of_pair(a, b, metric)
                 else:
                     tp = int(both[where[a], where[b]])
                     counts = Overlap(tp, int(both[where[b], where[b]]) - tp, int(both[where[a], where[a]]) - tp)

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isocenter.ensembles._error import EnsembleError
-from isocenter.ensembles._fusion import Rule, overlap_of
-from isocenter.ensembles._scores import score_from_counts
+from isocenter.ensembles._fusion import Rule
 from isocenter.ensembles._subsets import Ensemble, order
-from isocenter.ensembles._tables import all_scores, checked
+from isocenter.ensembles._tables import all_scores, checked, scores_of
 from isocenter.ensembles._votes import Votes
+from isocenter.metrics import catalogue
 
 _TOLERANCE = 1e-9
 
@@ -32,7 +32,7 @@ class Choice:
     ensemble
         The chosen one.
     metric, mean
-        What decided, and its mean over the validation cases. It is too good, as it was maximised.
+        What decided, and its mean over the validation cases. It is too good, as the best of many was taken.
     candidates
         How many there were to choose from.
     truths
@@ -75,9 +75,11 @@ def best_of(votes: Votes, *, metric: str, most: int) -> list[Choice]:
         msg = "these cases are a holdout, which confirms a choice; choose on the validation cases"
         raise EnsembleError(msg)
     means = mean_scores(votes, metric=metric)
+    cost = -means if catalogue.get(metric).better == "higher" else means
     # Equal to the best, then all others; a stable sort keeps the order of preference among equals.
-    equal = means >= means.max() - _TOLERANCE * abs(means.max())
-    places = np.lexsort((np.where(equal, -np.inf, -means),))[:most]
+    best = cost.min()
+    equal = cost <= best + (_TOLERANCE * abs(best) if np.isfinite(best) else 0.0)
+    places = np.lexsort((np.where(equal, -np.inf, cost),))[:most]
     truths = frozenset(case.patterns.truth for case in votes.cases if case.patterns.truth and case.patterns.positives)
     ensembles = [order(len(votes.voters)).ensemble(int(i), votes.voters) for i in places]
     return [Choice(e, metric, mean_of(votes, e, metric=metric), means.size, truths) for e in ensembles]
@@ -104,9 +106,7 @@ def confirm(choice: Choice, holdout: Votes) -> Confirmation:
 def mean_of(votes: Votes, rule: Rule, *, metric: str) -> float:
     """Mean of the metric over the cases, Σ wᵢ xᵢ / Σ wᵢ, of what one rule makes of them."""
     cases = checked(votes, [metric])
-    scores = [
-        score_from_counts(metric, overlap_of(rule, c.patterns), voxel_volume=c.patterns.voxel_volume) for c in cases
-    ]
+    scores = [scores_of(case, [rule], metric)[0] for case in cases]
     _defined(metric, [c.case for c, score in zip(cases, scores, strict=True) if math.isnan(score)])
     weights = [case.weight for case in cases]
     return math.fsum(s * w for s, w in zip(scores, weights, strict=True)) / math.fsum(weights)

@@ -9,9 +9,11 @@ import polars as pl
 
 from isocenter.ensembles._error import EnsembleError
 from isocenter.ensembles._fusion import Rule, overlap_of
+from isocenter.ensembles._measured import masks_of, painted_scores
 from isocenter.ensembles._scores import METRICS, Scores, score_from_counts, scores_from_counts
 from isocenter.ensembles._subsets import every_ensemble, overlaps
 from isocenter.ensembles._votes import CaseVotes, Votes
+from isocenter.metrics import catalogue
 from isocenter.scores import SCHEMA, check
 
 MOST_ROWS = 2_000_000
@@ -29,7 +31,8 @@ def score_table(votes: Votes, rules: Iterable[Rule] | None = None, *, metrics: S
     rules
         Which: any `Ensemble` or `StapleRule`. All N·2^(N−1) ensembles if not said.
     metrics
-        Metrics that are functions of overlap counts: dice, jaccard, precision, recall, volume_similarity, s_score.
+        Metrics that are functions of overlap counts: dice, jaccard, precision, recall, volume_similarity, s_score; and
+        others of `isocenter.metrics.mask_metrics`, if the votes were counted with `keep_masks`.
     """
     if rules is not None:
         chosen = list(rules)
@@ -48,6 +51,8 @@ def score_table(votes: Votes, rules: Iterable[Rule] | None = None, *, metrics: S
 
 def all_scores(case: CaseVotes, metric: str) -> Scores:
     """The metric of every ensemble in one case, in the order of `every_ensemble`."""
+    if metric not in METRICS:
+        return painted_scores(case, metric)
     tp, fp = overlaps(case.patterns)
     return scores_from_counts(metric, tp, fp, case.patterns.positives - tp, voxel_volume=case.patterns.voxel_volume)
 
@@ -62,9 +67,9 @@ def oracle_table(votes: Votes, *, metrics: Sequence[str]) -> pl.DataFrame:
     for case in checked(votes, metrics):
         best = []
         for metric in metrics:
-            # All count metrics are better when higher. In the order of ensembles the N single ones come first.
-            scores = all_scores(case, metric)
-            best.append([np.fmax.reduce(scores[: len(votes.voters)]), np.fmax.reduce(scores)])
+            # In the order of ensembles the N single ones come first.
+            scores, pick = all_scores(case, metric), np.fmax if catalogue.get(metric).better == "higher" else np.fmin
+            best.append([pick.reduce(scores[: len(votes.voters)]), pick.reduce(scores)])
         values[case.case] = np.array(best)
     return _table(votes, [ORACLE_SOLUTION, ORACLE_ENSEMBLE], metrics, values)
 
@@ -72,9 +77,8 @@ def oracle_table(votes: Votes, *, metrics: Sequence[str]) -> pl.DataFrame:
 def checked(votes: Votes, metrics: Sequence[str]) -> tuple[CaseVotes, ...]:
     """The cases, if they have a truth to be scored against and the metrics can be."""
     for metric in metrics:
-        if metric not in METRICS:
-            msg = f"{metric} is not made of overlap counts; those that are: {', '.join(METRICS)}"
-            raise EnsembleError(msg)
+        if metric not in METRICS and votes.cases:
+            masks_of(votes.cases[0], metric)
     if without := [case.case for case in votes.cases if case.patterns.truth is None]:
         msg = f"there is no reference to score against in {', '.join(without[:5])}{' …' if len(without) > 5 else ''}"
         raise EnsembleError(msg)
@@ -83,9 +87,15 @@ def checked(votes: Votes, metrics: Sequence[str]) -> tuple[CaseVotes, ...]:
 
 def _of_rules(case: CaseVotes, rules: Sequence[Rule], metrics: Sequence[str]) -> Scores:
     """Scores by metric and rule."""
-    counts = [overlap_of(rule, case.patterns) for rule in rules]
+    return np.array([scores_of(case, rules, metric) for metric in metrics])
+
+
+def scores_of(case: CaseVotes, rules: Sequence[Rule], metric: str) -> list[float]:
+    """The metric of what some rules make of a case, from counts, or painted and measured."""
+    if metric not in METRICS:
+        return masks_of(case, metric).of_rules(case.patterns, [rule.accept(case.patterns) for rule in rules], metric)
     volume = case.patterns.voxel_volume
-    return np.array([[score_from_counts(metric, one, voxel_volume=volume) for one in counts] for metric in metrics])
+    return [score_from_counts(metric, overlap_of(rule, case.patterns), voxel_volume=volume) for rule in rules]
 
 
 def _table(votes: Votes, names: Sequence[str], metrics: Sequence[str], values: dict[str, Scores]) -> pl.DataFrame:

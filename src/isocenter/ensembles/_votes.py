@@ -7,9 +7,12 @@ import json
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 
 from isocenter.ensembles._ballots import Ballot, blank, pack
+from isocenter.ensembles._measured import Masks
 from isocenter.ensembles._open import (
+    REFERENCE,
     AsksForMasks,
     CaseTask,
     Cohort,
@@ -36,6 +39,8 @@ class CaseVotes:
     weight: float
     patterns: Patterns
     roll: Roll
+    masks: Masks | None = None
+    """The masks themselves, for metrics that counts do not tell; None if they were not kept."""
 
     def states(self) -> tuple[State, ...]:
         """Of each voter, in the order of `patterns.voters`: whether it voted. Who did not votes background."""
@@ -99,6 +104,8 @@ def count_votes(
     *,
     grid: GridPolicy = "refuse",
     holdout: bool = False,
+    keep_masks: bool = False,
+    tolerance_mm: float | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Votes:
@@ -119,6 +126,10 @@ def count_votes(
         What happens to a mask on another grid than its reference: "refuse", "resample" or "trust-index".
     holdout
         Whether these cases are only for confirming a choice.
+    keep_masks
+        Whether the masks are kept as bits, for metrics that are no functions of counts, such as distances.
+    tolerance_mm
+        Of surface Dice, where that is measured.
     executor
         Where cases run; here, one after the other, if none is given. The votes are the same for any.
 
@@ -137,18 +148,21 @@ def count_votes(
     >>> votes = count_votes(challenge, cohort, {"radlab": "radlab.zip", "milano": "milano/"})  # doctest: +SKIP
     """
     tasks, problems = open_votes(challenge, cohort, submissions, grid=grid)
-    cases = tuple(each_case(_count, tasks, executor=executor, progress=progress))
+    work = partial(_count, keep_masks=keep_masks, tolerance_mm=tolerance_mm)
+    cases = tuple(each_case(work, tasks, executor=executor, progress=progress))
     voters = tuple(sorted(submissions))
     return Votes(voters, cases, turnout(voters, {case.case: case.roll for case in cases}, problems), holdout)
 
 
-def _count(task: CaseTask) -> CaseVotes:
+def _count(task: CaseTask, *, keep_masks: bool, tolerance_mm: float | None) -> CaseVotes:
     roll = Roll()
     ballots = read_ballots(task, roll)
     truth = task.read_truth()
-    volume = task.grid.voxel_volume
-    patterns = count_patterns(ballots, None if truth is None else pack(truth), voxel_volume=volume)
-    return CaseVotes(task.case, task.weight, patterns, roll)
+    packed = None if truth is None else pack(truth)
+    patterns = count_patterns(ballots, packed, voxel_volume=task.grid.voxel_volume)
+    everybody = ballots if packed is None else {**ballots, REFERENCE: packed}
+    masks = Masks(everybody, task.grid.spacing, tolerance_mm) if keep_masks else None
+    return CaseVotes(task.case, task.weight, patterns, roll, masks)
 
 
 def read_ballots(task: CaseTask, roll: Roll) -> dict[str, Ballot]:

@@ -25,6 +25,13 @@ from isocenter.metrics._beams import (
     proton_direction,
 )
 from isocenter.metrics._blobs import Blobs, lesions
+from isocenter.metrics._by_name import (
+    MaskMetric,
+    mask_metrics,
+    measure_masks,
+    needs_tolerance,
+    register_mask_metric,
+)
 from isocenter.metrics._candidates import Candidates, candidates, case_likelihood, extract_candidates
 from isocenter.metrics._dose import DoseDifference, SparseDose, dose_difference
 from isocenter.metrics._froc import CAMELYON_RATES, LUNA16_RATES, Froc, froc
@@ -74,6 +81,7 @@ __all__ = [
     "LesionCounts",
     "LesionRow",
     "Mark",
+    "MaskMetric",
     "Metric",
     "OperatingPoint",
     "Overlap",
@@ -113,11 +121,14 @@ __all__ = [
     "integrated_depth_dose",
     "jaccard",
     "lesions",
+    "mask_metrics",
     "masked_mae",
     "match_components",
     "match_lesions",
     "match_numbered_lesions",
     "match_points",
+    "measure_masks",
+    "needs_tolerance",
     "operating_point",
     "patient_call",
     "photon_direction",
@@ -126,6 +137,7 @@ __all__ = [
     "precision_recall_curve",
     "proton_direction",
     "recall",
+    "register_mask_metric",
     "roc_curve",
     "s_score",
     "s_score_of",
