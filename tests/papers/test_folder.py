@@ -8,7 +8,7 @@ import pytest
 from tests.papers.conftest import MakeEdition, write_scores
 
 from isocenter.editions import EditionError
-from isocenter.papers import FolderError, open_folder, read_rows
+from isocenter.papers import FolderError, Settings, Study, open_folder, read_rows
 
 
 def test_without_a_list_every_table_is_the_submission_of_a_team(make_edition: MakeEdition) -> None:
@@ -182,3 +182,74 @@ def test_a_line_break_within_quotes_is_kept_and_an_open_quote_is_named(tmp_path:
     path.write_text('team,answer\n\na,"open\n', encoding="utf-8")
     with pytest.raises(FolderError, match=r"survey\.csv, line \d"):
         read_rows(path)
+
+
+def _score_cohort(home: Path, cohort: str, values: dict[str, list[float | None]]) -> None:
+    for team, dice in values.items():
+        write_scores(home / "cohorts" / cohort, team, dice)
+
+
+def test_further_cohorts_are_the_same_submissions_with_other_tables(make_edition: MakeEdition) -> None:
+    home = make_edition(
+        submissions_csv="team,table,time,role\n"
+        "team-0,scores/team-0.parquet,2020-09-02T12:00:00+02:00,\n"
+        "team-1,scores/team-1.parquet,,benchmark\n"
+        "team-2,scores/team-2.parquet,,\n"
+    )
+    _score_cohort(home, "holdout", {"team-0": [0.1, 0.2], "team-1": [0.3, 0.4]})
+    _score_cohort(home, "external", {"team-0": [0.9]})
+    (home / "cohorts" / "external" / "cases.csv").write_text("case,centre\nCHUV001,elsewhere\n")
+    folder = open_folder(home)
+    assert sorted(folder.cohorts) == ["external", "holdout"]
+    holdout = folder.cohorts["holdout"]
+    assert [(entry.team, entry.role) for entry in holdout.entries] == [("team-0", "team"), ("team-1", "benchmark")]
+    assert holdout.entries[0].moment == folder.entries[0].moment
+    assert holdout.entries[0].table == home / "cohorts" / "holdout" / "scores" / "team-0.parquet"
+    assert folder.cohorts["external"].facts() == {"CHUV001": {"centre": "elsewhere"}}
+    assert holdout.facts() == {}
+    boards = {name: study.main.board for name, study in Study(folder, Settings(replicates=0)).cohorts.items()}
+    assert [(row.submission, row.score) for row in boards["holdout"].rows if row.rank] == [
+        ("team-0", pytest.approx(0.15))
+    ]
+
+
+def test_a_folder_without_further_cohorts_has_none(make_edition: MakeEdition) -> None:
+    assert open_folder(make_edition()).cohorts == {}
+
+
+def test_tables_of_a_cohort_that_belong_to_no_submission_and_empty_cohorts_are_named(make_edition: MakeEdition) -> None:
+    home = make_edition()
+    _score_cohort(home, "holdout", {"team-0": [0.1], "stranger": [0.2]})
+    (home / "cohorts" / "external").mkdir()
+    with pytest.raises(FolderError) as error:
+        open_folder(home)
+    assert "cohorts/holdout/scores/stranger.parquet is the table of no submission" in str(error.value)
+    assert "cohorts/external has no score table of a submission" in str(error.value)
+
+
+def test_tables_of_one_cohort_have_one_reference(make_edition: MakeEdition) -> None:
+    from isocenter import scores
+
+    home = make_edition()
+    _score_cohort(home, "holdout", {"team-0": [0.1], "team-1": [0.2]})
+    path = home / "cohorts" / "holdout" / "scores" / "team-1.parquet"
+    scores.write(scores.read(path), path, record={"challenge": "hecktor2020", "reference": "s" * 64})
+    with pytest.raises(FolderError, match="against another"):
+        open_folder(home)
+
+
+def test_the_submission_that_counts_is_chosen_on_the_main_cohort_and_never_on_the_further_one(
+    make_edition: MakeEdition,
+) -> None:
+    home = make_edition({"other": [0.2, 0.2]})
+    toml = home / "challenge.toml"
+    toml.write_text(toml.read_text().replace('counts = "last"', 'counts = "best"'))
+    for number, value in ((1, 0.9), (2, 0.5)):
+        write_scores(home, f"many/{number}", [value, value])
+    # The second submission is worse on the main cohort and better on the holdout cases.
+    _score_cohort(home, "holdout", {"many/1": [0.3], "many/2": [0.8], "other": [0.4]})
+    board = Study(open_folder(home), Settings(replicates=0)).cohorts["holdout"].main.board
+    assert {row.submission: row.score for row in board.rows} == {
+        "other": pytest.approx(0.4),
+        "many": pytest.approx(0.3),
+    }

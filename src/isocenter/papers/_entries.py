@@ -57,7 +57,7 @@ def entries_found(home: Path, phase: str) -> list[Entry]:
         tables = sorted(path.glob("*.parquet")) if path.is_dir() else [path] if path.suffix == ".parquet" else []
         team = path.name if path.is_dir() else path.stem
         entries += [
-            Entry(team=team, table=table, file=table.name, phase=phase, outputs=_outputs(home, team))
+            Entry(team=team, table=table, file=table.name, phase=phase, outputs=find_outputs(home, team))
             for table in tables
         ]
     return entries
@@ -84,7 +84,7 @@ def _entry(
         phase=phase,
         moment=_time(row.get("time", ""), None if void else phases.get(phase), where, problems),
         role="organiser" if role == "organiser" else "benchmark" if role == "benchmark" else "team",
-        outputs=home / row["outputs"] if row.get("outputs") else _outputs(home, row["team"]),
+        outputs=home / row["outputs"] if row.get("outputs") else find_outputs(home, row["team"]),
         void=void,
         chosen=chosen,
         builds_on=tuple(filter(None, (part.strip() for part in row.get("builds_on", "").split(";")))),
@@ -127,7 +127,7 @@ def _contradictions(entries: Sequence[Entry]) -> list[str]:
     return said
 
 
-def _outputs(home: Path, team: str) -> Path | None:
+def find_outputs(home: Path, team: str) -> Path | None:
     """The files of a team, directly in submissions/: its name is no path."""
     folder = home / "submissions"
     at_hand = {path.name for path in folder.iterdir()} if folder.is_dir() else set()

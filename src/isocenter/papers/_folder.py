@@ -5,6 +5,10 @@
       submissions.csv     who submitted what when; without it, every table in scores/ is the submission of a team
       scores/             score tables, as `isocenter score` writes them
       cases.csv           facts about cases, for subgroups: a column `case`, then any others
+      cohorts/NAME/       the same submissions on further cases, such as holdout or external:
+        scores/             tables with the file names of scores/ above; those of some submissions may be absent
+        cases.csv           facts about its cases
+        reference/, submissions/  as above
       reference/          the organisers' files, and
       submissions/        those of the teams: with both there are pictures, agreement and ensembles
       run_times.csv       run times that were metered, where the challenge ranks by them
@@ -19,21 +23,25 @@ All but the first two lines may be absent: the report says what it therefore can
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from isocenter import scores
 from isocenter.editions import Edition, in_force, phase_of
 from isocenter.evaluation import Challenge, load_challenge
-from isocenter.papers._entries import Entry, entries_found, entries_listed
+from isocenter.papers._entries import Entry, entries_found, entries_listed, find_outputs
 from isocenter.papers._rows import FolderError, read_rows
+
+COHORTS = "cohorts"
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
     """What lies in the folder of an edition, read and checked; the phase that is reported, and its rules in force.
 
-    Facts about cases are as good as absent unless `told`.
+    Facts about cases are as good as absent unless `told`. `cohorts` holds a folder for each cohort of further cases
+    that the same submissions were scored on: its `path` is cohorts/NAME, and its `entries` are the submissions that
+    have a table there, in their order and with the same facts.
     """
 
     path: Path
@@ -42,6 +50,7 @@ class Folder:
     phase: str
     entries: tuple[Entry, ...]
     told: bool = True
+    cohorts: Mapping[str, Folder] = field(default_factory=dict)
 
     def file(self, name: str) -> Path | None:
         """A file or folder beside the edition; None if it is not there."""
@@ -58,16 +67,7 @@ class Folder:
 
     def facts(self) -> dict[str, dict[str, str]]:
         """By case what is known of it, from cases.csv beside the edition or in the reference; empty without one."""
-        for name in ("cases.csv", "reference/cases.csv") if self.told else ():
-            if rows := self.rows(name):
-                key = next((column for column in ("case", "case_id", "patient") if column in rows[0]), None)
-                if key is None:
-                    continue
-                cases = [row[key] for row in rows]
-                if again := sorted({case for case in cases if cases.count(case) > 1})[:5]:
-                    raise FolderError(self.path, [f"{name}: {case!r} has more than one line" for case in again])
-                return {row[key]: {column: text for column, text in row.items() if column != key} for row in rows}
-        return {}
+        return _read_facts(self.path) if self.told else {}
 
 
 def open_folder(path: str | Path, *, phase: str | None = None, facts: bool = True) -> Folder:
@@ -103,9 +103,62 @@ def open_folder(path: str | Path, *, phase: str | None = None, facts: bool = Tru
         problems = [f"there are no score tables of the phase {name}: `isocenter score … --out scores/TEAM.parquet`"]
     if problems:
         raise FolderError(home, problems)
-    found = Folder(home, edition, challenge, name, tuple(entries), facts)
-    found.facts()
-    return found
+    folder = Folder(home, edition, challenge, name, tuple(entries), facts)
+    cohorts, problems = _read_cohorts(folder)
+    if problems:
+        raise FolderError(home, problems)
+    for part in (folder, *cohorts.values()):
+        part.facts()
+    return replace(folder, cohorts=cohorts)
+
+
+def _read_facts(path: Path) -> dict[str, dict[str, str]]:
+    """By case what cases.csv in a folder, or in its reference, says of it; empty without one."""
+    for name in ("cases.csv", "reference/cases.csv"):
+        if (path / name).exists() and (rows := read_rows(path / name)):
+            key = next((column for column in ("case", "case_id", "patient") if column in rows[0]), None)
+            if key is None:
+                continue
+            cases = [row[key] for row in rows]
+            if again := sorted({case for case in cases if cases.count(case) > 1})[:5]:
+                raise FolderError(path, [f"{name}: {case!r} has more than one line" for case in again])
+            return {row[key]: {column: text for column, text in row.items() if column != key} for row in rows}
+    return {}
+
+
+def _read_cohorts(folder: Folder) -> tuple[dict[str, Folder], list[str]]:
+    """The further cohorts by name, and everything that is wrong with them."""
+    cohorts: dict[str, Folder] = {}
+    problems: list[str] = []
+    for path in sorted(path for path in (folder.path / COHORTS).glob("*") if path.is_dir()):
+        places = {entry: path / "scores" / _below_scores(entry.table, folder.path) for entry in folder.entries}
+        entries = tuple(
+            replace(entry, table=table, outputs=find_outputs(path, entry.team))
+            for entry, table in places.items()
+            if table.is_file()
+        )
+        cohorts[path.name] = cohort = replace(folder, path=path, entries=entries)
+        problems += [
+            f"{table.relative_to(folder.path)} is the table of no submission: there is none of this name in scores/"
+            for table in sorted((path / "scores").rglob("*.parquet"))
+            if table not in places.values()
+        ]
+        if not entries:
+            problems.append(
+                f"{COHORTS}/{path.name} has no score table of a submission: "
+                f"`isocenter score … --out {COHORTS}/{path.name}/scores/TEAM.parquet`"
+            )
+        for phase in dict.fromkeys(entry.phase for entry in entries):
+            problems += _mixed(cohort.of_phase(phase), folder.challenge)
+    return cohorts, problems
+
+
+def _below_scores(table: Path, home: Path) -> Path:
+    """The name that a table has in scores/, with the folder of its team; or its place below the edition."""
+    for above in (home / "scores", home):
+        if table.is_relative_to(above):
+            return table.relative_to(above)
+    return Path(table.name)
 
 
 def _mixed(entries: Sequence[Entry], challenge: Challenge) -> list[str]:

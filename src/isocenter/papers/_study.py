@@ -7,7 +7,7 @@ of a report: `Study.scores` holds the listed submissions only.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from isocenter.contest import Contest, Decision
@@ -107,6 +107,25 @@ class Study:
         return Contest(
             self.challenge, self.folder.of_phase(), metered if self.challenge.run_times is not None else None
         )
+
+    @cached_property
+    def cohorts(self) -> dict[str, Study]:
+        """By name of a further cohort, the same edition on its cases.
+
+        Which of several submissions of a team counts, the main board says once: nobody's best is chosen on a holdout
+        set. Only where that one has no table in the cohort, those that have one are counted as the phase does.
+        """
+        counting = {(entry.team, entry.file) for entry in self.main.counted.rows.values()}
+        studies = {}
+        for name, folder in self.folder.cohorts.items():
+            decided = {entry.team for entry in folder.of_phase() if (entry.team, entry.file) in counting}
+            entries = [
+                entry
+                for entry in folder.entries
+                if entry.phase != folder.phase or entry.team not in decided or (entry.team, entry.file) in counting
+            ]
+            studies[name] = replace(self, folder=replace(folder, entries=tuple(entries)))
+        return studies
 
     def _decide(self, name: str) -> Decision:
         return self.contest.decide(
