@@ -123,6 +123,33 @@ def test_so_many_as_the_policy_says_are_named_except_where_names_were_public_bef
     assert sight(edition, "test", Viewer("anonymous"), RESULTS, consents=["Emme"]).consents == {"Emme"}
 
 
+def test_a_phase_may_say_by_itself_how_many_are_named() -> None:
+    def first(announce: object, policy: int | None) -> int | None:
+        data = an_edition(announce=policy).model_dump() | {}
+        data["phases"][0]["announce"] = announce
+        return sight(Edition.model_validate(data), "test", Viewer("anonymous"), RESULTS).first
+
+    assert [first(announce, 3) for announce in (None, 5, "all")] == [3, 5, None]
+    assert [first(announce, None) for announce in (None, 5, "all")] == [None, 5, None]
+
+
+@pytest.mark.parametrize("announce", [0, -1, True, "five", "", 1.5])
+def test_what_a_phase_announces_is_a_number_of_teams_or_all(announce: object) -> None:
+    with pytest.raises(ValueError, match="not a number of teams"):
+        Edition.model_validate(
+            an_edition().model_dump() | {"phases": [an_edition().phases[0].model_dump() | {"announce": announce}]}
+        )
+
+
+def test_the_open_phases_of_picai_name_everybody_and_the_closed_one_five() -> None:
+    from isocenter.editions import new
+    from isocenter.evaluation import load_challenge
+
+    edition = new(load_challenge("picai2022"))
+    named = {phase.name: edition.named_in(phase) for phase in edition.phases}
+    assert (named["tuning"], named["testing"], named["closed-testing"]) == (None, None, 5)
+
+
 @pytest.mark.parametrize("admission", ["invited", "request"])
 def test_the_data_of_a_phase_are_for_those_who_are_admitted(admission: str) -> None:
     edition = an_edition(admission=admission)

@@ -172,6 +172,12 @@ def test_taking_part_is_told_as_the_edition_sets_it() -> None:
     assert "any number" in answer(described(), "8b")
 
 
+def test_who_is_announced_is_told_by_phase_where_phases_differ() -> None:
+    picai = answer(described(isocenter.challenge("picai2022")), "7e")
+    assert "Open development: testing: all teams are announced by name" in picai
+    assert "Closed testing, by invitation of the best five: the best 5 teams are announced by name" in picai
+
+
 def test_prizes_bonuses_and_payouts_are_told_in_full() -> None:
     lung = answer(described(isocenter.challenge("lung2019")), "7d")
     assert '{"place": "1", "prize": "10,000 USD", "phase": "Phase 1: CT alone"}' in lung

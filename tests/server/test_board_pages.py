@@ -17,7 +17,7 @@ from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from conftest import CASES, T0, World, snapshot
+from conftest import CASES, T0, TOML, World, snapshot
 from isocenter.editions import alias
 from isocenter.metrics import catalogue
 from isocenter.ranking import Board, BoardRow, Component, MeanThenRank, WeightedRanks, WorstPossible
@@ -26,7 +26,7 @@ from isocenter.server.boards.board_table import Digits, groups_in_words
 from isocenter.server.boards.plots import axis_of, whisker
 from isocenter.server.boards.what_if import reweighted, weights_of
 from isocenter.server.editions import code_of
-from isocenter.server.models import CodeLink, Snapshot, Submission
+from isocenter.server.models import Challenge, CodeLink, Snapshot, Submission, Version
 from isocenter.server.work import making
 
 APRIL = datetime(2026, 4, 10, 12, tzinfo=UTC)  # the test phase is open, and hidden
@@ -194,6 +194,22 @@ def test_only_the_first_and_who_consents_are_named_everywhere(world):
         own = get(world, "alice", url)
         assert other not in own
     assert "Rigi" in get(world, "alice", "/c/neck/boards/test/dice/")
+
+
+def test_a_phase_that_announces_all_names_all_and_another_only_so_many(world):
+    hidden = 'visibility = "hidden"'
+    Version.objects.filter(challenge=world.challenge).update(toml=TOML.replace(hidden, f'{hidden}\nannounce = "all"'))
+    world.challenge = Challenge.objects.get(pk=world.challenge.pk)
+    world.at.now = APRIL
+    world.scored("Pilatus", "test", 4)
+    world.scored("Rigi", "test", 3)
+    made(world, "test")
+    world.at.now = MAY
+    assert {"Rigi", "Pilatus"} <= set(re.findall(r"Rigi|Pilatus", get(world, "stranger", "/c/neck/boards/test/dice/")))
+    page = get(world, "alice", "/c/neck/team/")
+    assert "Only the first of a board is announced by name (Final)." in page
+    phases = {one["name"]: one for one in json.loads(get(world, "stranger", "/api/v1/challenges/neck/phases"))}
+    assert [phases[name]["announce"] for name in ("validation", "test", "final")] == [None, None, 1]
 
 
 def test_who_led_while_nobody_saw_it_is_not_named_by_the_history(world):

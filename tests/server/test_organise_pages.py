@@ -251,6 +251,17 @@ def test_a_phase_is_extended_and_its_quota_raised_by_a_form(world):
     assert world.challenge.edition.phases[1:] == Version.objects.get(number=1).challenge.edition.phases[1:]
 
 
+@pytest.mark.parametrize(("given", "kept", "told"), [("all", "all", "all teams"), ("2", 2, "the first 2")])
+def test_how_many_are_named_is_set_for_a_phase_and_told(world, given, kept, told):
+    given = phase_form(world, "test", announce=given, note="The document says so.", save="1")
+    assert world.client("organiser").post(url("organise_phase", "test"), given).status_code == 302
+    world.challenge.refresh_from_db()
+    assert world.challenge.edition.phases[1].announce == kept
+    decision = Decision.objects.get()
+    assert decision.what == "change who is named"
+    assert f"names {told}." in decision.reason
+
+
 def test_another_clock_moves_all_dates_of_a_phase(world):
     given = phase_form(world, clock="120", note="On our clock.", save="1")
     world.client("organiser").post(url("organise_phase", "validation"), given)
@@ -265,6 +276,7 @@ def test_another_clock_moves_all_dates_of_a_phase(world):
         ({"results": "2026-03-20T00:00:00"}, "is before the phase closes"),
         ({"closes": "soon"}, "Enter a valid date"),
         ({"quota": "0"}, "greater than or equal to 1"),
+        ({"announce": "0"}, "Write a whole number from 1 on, or all."),
         ({"admission": "after"}, "name of a phase"),
         ({"note": ""}, "Say what changed"),
     ],

@@ -60,7 +60,10 @@ class Policies(Table):
     organisers: OrganisersPolicy = Field(
         default="unlisted", description="What becomes of submissions from the organisers' own institutes."
     )
-    announce: Announced = Field(default=None, description="How many teams from the top are announced by name.")
+    announce: Announced = Field(
+        default=None,
+        description="How many teams from the top are announced by name, in phases that do not say it themselves.",
+    )
 
 
 class Edition(Table):
@@ -282,6 +285,15 @@ class Edition(Table):
             msg = f"{moment.isoformat()} has no time zone, so no phase can be open then"
             raise ValueError(msg)
         return [phase for phase in self.phases if phase.opens <= moment < phase.closes]
+
+    def named_in(self, phase: Phase) -> int | None:
+        """How many teams from the top of the board of a phase are named; None: all.
+
+        On a board that was public from the beginning all names are known, and stay so.
+        """
+        if phase.visibility == "public" or phase.announce == "all":
+            return None
+        return self.policies.announce if phase.announce is None else phase.announce
 
     @property
     def last_phase(self) -> Phase:

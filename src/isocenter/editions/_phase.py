@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 from isocenter.editions._values import (
     Admitted,
     After,
+    AnnouncedIn,
     CaseCount,
     Counts,
     Decimals,
@@ -58,6 +59,9 @@ class Phase(Table):
     refund: Refund = Field(default="infrastructure", description="Where an attempt that came to nothing is given back.")
     counts: Counts = Field(default="last", description="Which of a team's submissions counts.")
     visibility: Visibility = Field(default="hidden", description="Who sees the board before the results are out.")
+    announce: AnnouncedIn = Field(
+        default=None, description="How many teams of this phase are announced by name when its results are out."
+    )
     ladder: Rungs = Field(
         default=None, description="How much better a submission must be than the one shown of its team, to be shown."
     )

@@ -132,8 +132,7 @@ def sight(edition: Edition, phase: str, viewer: Viewer, now: datetime, *, consen
     phase
         Its name.
     consents
-        The teams that consented to be named although they are not among the first, see `policies.announce`. On a board
-        that was public from the beginning all names are known, and stay so.
+        The teams that consented to be named although they are not among the first; see `Edition.named_in`.
 
     Examples
     --------
@@ -177,7 +176,7 @@ def sight(edition: Edition, phase: str, viewer: Viewer, now: datetime, *, consen
         and now >= found.opens
         and (found.admission == "open" or viewer.admitted),
         team=viewer.team,
-        first=None if public else edition.policies.announce,
+        first=edition.named_in(found),
         consents=frozenset(consents),
         several=several,
         decimals=found.decimals,

@@ -66,6 +66,13 @@ def _rungs(value: object) -> object:
     raise PydanticCustomError("not_allowed", "not a ladder")
 
 
+def _announced_in(value: object) -> object:
+    """How many teams a phase announces, or the word for all of them."""
+    if value is None or value == "all" or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
+        return value
+    raise PydanticCustomError("not_allowed", "not a number of teams")
+
+
 _COUNT = "a whole number, 1 or more"
 
 # A pattern also makes pydantic refuse text that is no Unicode, which no file could hold.
@@ -107,6 +114,15 @@ Decimals = Annotated[
 ]
 CaseCount = Annotated[int | None, Field(ge=1), Allowed(_COUNT, example="100", absent="any number will do")]
 Announced = Annotated[int | None, Field(ge=1), Allowed(_COUNT, example="10", absent="all are")]
+AnnouncedIn = Annotated[
+    int | Literal["all"] | None,
+    BeforeValidator(_announced_in),
+    choice(
+        {"a number": "so many from the top of the board, for example 5", '"all"': "all teams"},
+        example="5",
+        absent="so many as the heading [policies] says",
+    ),
+]
 Currency = Annotated[
     str, Field(pattern=r"^[A-Z]{3}$"), Allowed('three capitals in quotes, such as "EUR" or "CHF"', example='"EUR"')
 ]

@@ -6,7 +6,7 @@ import math
 from datetime import UTC, datetime
 from decimal import Decimal
 
-from isocenter.editions import Edition, Phase
+from isocenter.editions import Bonus, Edition, Phase
 from isocenter.evaluation import Challenge
 from isocenter.report._description import Block, Bullets, Paragraph, Rows
 from isocenter.submissions import FileSpec, ImageFile, MaskFile, is_folder
@@ -91,12 +91,27 @@ def prizes(edition: Edition) -> list[Block]:
     return blocks if blocks or edition.organisation.awards else [Paragraph("There are no prizes.")]
 
 
+def _winner(bonus: Bonus) -> str:
+    if bonus.at is not None:
+        ties = "shared by equals" if bonus.ties == "split" else "of equals, to the earlier"
+        return f"the team that leads the board at {moment(bonus.at)}, by all submissions before; {ties}"
+    return "every team that is ranked" if bonus.to == "everybody" else "one team, named by the organisers"
+
+
 def announcement(edition: Edition) -> list[Block]:
     """Who is named, and who sees the board when."""
-    most = edition.policies.announce
-    named = "All teams are" if most is None else "The best team is" if most == 1 else f"The best {most} teams are"
+    named = {phase.title: _named(edition.named_in(phase)) for phase in edition.phases}
     rows = [(phase.title, _VISIBLE[phase.visibility], moment(phase.results)) for phase in edition.phases]
-    return [Paragraph(f"{named} announced by name."), Rows(("phase", "before the results", "results"), tuple(rows))]
+    words = sorted(set(named.values()), key=list(named.values()).index)
+    by_phase = [f"{title}: {text[:1].lower()}{text[1:]} announced by name" for title, text in named.items()]
+    return [
+        Paragraph(f"{words[0]} announced by name.") if len(words) == 1 else Bullets(tuple(by_phase)),
+        Rows(("phase", "before the results", "results"), tuple(rows)),
+    ]
+
+
+def _named(most: int | None) -> str:
+    return "All teams are" if most is None else "The best team is" if most == 1 else f"The best {most} teams are"
 
 
 def submission(edition: Edition, challenge: Challenge) -> list[Block]:

@@ -119,9 +119,9 @@ challenge = Challenge(
                 admission="invited",
                 after="testing",
                 top=5,
+                announce=5,
             ),
         ],
-        "policies": {"announce": 5},
         "url": "https://pi-cai.grand-challenge.org",
         "summary": {
             "acronym": "PI-CAI",

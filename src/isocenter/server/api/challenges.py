@@ -82,7 +82,11 @@ def phases(_: HttpRequest, visit: Visit) -> list[dict[str, Any]]:
 def _phase(visit: Visit, phase: editions.Phase) -> dict[str, Any]:
     state = "to come" if visit.now < phase.opens else "open" if visit.now < phase.closes else "closed"
     known = ("name", "title", "opens", "closes", "results", "admission", "quota", "quota_per", "counts", "visibility")
-    return {"state": "over" if visit.is_out(phase) else state} | {name: getattr(phase, name) for name in known}
+    return {
+        "state": "over" if visit.is_out(phase) else state,
+        "announce": visit.edition.named_in(phase),
+        **{name: getattr(phase, name) for name in known},
+    }
 
 
 def _question(question: editions.Question) -> dict[str, Any]:

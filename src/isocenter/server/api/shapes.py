@@ -82,7 +82,11 @@ class ChallengeLine(Schema):
 
 
 class Phase(Schema):
-    """A phase: `state` is to come, open, closed or over, `quota` null for no limit."""
+    """A phase: `state` is to come, open, closed or over, `quota` null for no limit.
+
+    `announce` is the number of teams from the top of its boards that have their own names when the results are out; it
+    is null where all have.
+    """
 
     name: str
     title: str
@@ -95,6 +99,7 @@ class Phase(Schema):
     quota_per: str
     counts: str
     visibility: str
+    announce: int | None
 
 
 class Question(Schema):

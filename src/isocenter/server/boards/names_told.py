@@ -22,7 +22,7 @@ class Names:
     Attributes
     ----------
     announced
-        Whether names are left out as `policies.announce` says. A team has its own name in a phase only if it has it on
+        Whether names are left out as `Edition.named_in` says. A team has its own name in a phase only if it has it on
         all boards of the phase.
     """
 

@@ -147,7 +147,7 @@ def _known(phase: Phase, now: datetime) -> bool:
 
 
 def changes(old: Edition, new: Edition, *, now: datetime) -> list[Change]:
-    """What of a change is a decision: dates, quotas, visibility, admission, phases, terms, what must be answered."""
+    """What of a change is a decision: dates, quotas, visibility, admission, names, phases, terms, needed answers."""
     before = {phase.name: phase for phase in old.phases}
     found: list[Change] = []
     for phase in new.phases:
@@ -157,6 +157,9 @@ def changes(old: Edition, new: Edition, *, now: datetime) -> list[Change]:
             continue
         was = before.pop(phase.name)
         found += [Change(what, phase.name, text, known) for what, text in _changes_of(was, phase)]
+        if (named := new.named_in(phase)) != old.named_in(was):
+            how_many = "all teams" if named is None else f"the first {named}" if named > 1 else "the first team"
+            found.append(Change("change who is named", phase.name, f"{phase.title} names {how_many}.", known))
     found += [
         Change("remove a phase", name, f"{was.title} is no longer planned.", _known(was, now))
         for name, was in before.items()

@@ -46,6 +46,20 @@ class Moment(forms.DateTimeField):
         return value.strftime("%Y-%m-%dT%H:%M:%S") if isinstance(value, datetime) else value
 
 
+class Announced(forms.Field):
+    """How many teams are named: a number from 1 on, or the word for all of them."""
+
+    def to_python(self, value: Any) -> Any:
+        """A number, the word, or nothing."""
+        text = "" if value in self.empty_values else str(value).strip().lower()
+        if text in ("", "all"):
+            return text
+        if not text.isdecimal() or int(text) < 1:
+            msg = "Write a whole number from 1 on, or all."
+            raise forms.ValidationError(msg, code="invalid")
+        return int(text)
+
+
 class Noted(forms.Form):
     """A change with its note, made to a version."""
 
@@ -117,6 +131,12 @@ class PhaseForm(Noted):
             ("hidden", "nobody sees a score, not even the own"),
         ],
     )
+    announce = Announced(
+        required=False,
+        label="Teams that are named",
+        help_text=f"So many from the top, or all; as the policies say, {_EMPTY}. A board that everybody sees from the "
+        "beginning names all.",
+    )
     decimals = forms.IntegerField(required=False, min_value=0, max_value=15, help_text=f"For all decimals, {_EMPTY}.")
     cases = forms.IntegerField(required=False, min_value=1, label="Number of cases")
 
@@ -186,7 +206,10 @@ class PoliciesForm(Noted):
         ],
     )
     announce = forms.IntegerField(
-        required=False, min_value=1, label="Teams that are named", help_text=f"So many from the top; for all, {_EMPTY}."
+        required=False,
+        min_value=1,
+        label="Teams that are named",
+        help_text=f"So many from the top, in phases that do not say it themselves; for all, {_EMPTY}.",
     )
 
     def __init__(self, *args: Any, policies: Policies, **kwargs: Any) -> None:

@@ -63,8 +63,18 @@ def _context(visit: Visit, one: Team) -> dict[str, Any]:
             }
             for phase in visit.phases
         ],
+        "few_named": _few_named(visit),
         "tab": "team",
     }
+
+
+def _few_named(visit: Visit) -> dict[int, list[str]]:
+    """By number of teams that are named, the titles of the phases where it is so; none where all are."""
+    few: dict[int, list[str]] = {}
+    for phase in visit.phases:
+        if (first := visit.edition.named_in(phase)) is not None:
+            few.setdefault(first, []).append(phase.title)
+    return few
 
 
 def _members(visit: Visit, one: Team) -> list[dict[str, Any]]:
