@@ -256,7 +256,8 @@ def test_every_commented_setting_is_valid_once_its_mark_is_removed() -> None:
     assert edition.policies == Policies(missing=0, ties="min", announce=10)
     assert edition.prizes == (Prize(place=1, amount=Decimal(500), currency="EUR", phase="test"),)
     title = "Best solution after the first week"
-    assert edition.bonuses == (Bonus(title=title, amount=Decimal(500), currency="EUR", to="named", phase="test"),)
+    lead = {"to": "leader", "at": edition.phases[0].closes, "ties": "earlier"}
+    assert edition.bonuses == (Bonus(title=title, amount=Decimal(500), currency="EUR", phase="test", **lead),)
     assert edition.payout == Payout(
         amount=Decimal(500),
         currency="EUR",

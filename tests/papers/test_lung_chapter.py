@@ -357,6 +357,31 @@ def test_prizes_are_those_of_every_phase(written: list[Section]) -> None:
     assert [row[3] for row in found if row[2] == "performance" and row[1] == "Rigi"] == [f"{pays:,} USD"]
 
 
+def test_bonuses_on_the_way_are_won_by_the_leaders_of_the_log(tmp_path: Path) -> None:
+    home = tmp_path / "edition"
+    write_edition(home, "lung2019", TRUTH, TEAMS)
+    text = """\
+phase,team,table,time,role,void
+phase-1,Eiger,scores/Eiger.parquet,2017-02-08T00:00:00Z,,
+phase-1,Secret,scores/Secret.parquet,2017-02-08T00:00:00Z,organiser,
+phase-1,Napf,scores/Rigi.parquet,2017-02-09T00:00:00Z,,yes
+phase-1,Napf,scores/Napf.parquet,2017-02-14T00:00:00Z,,
+phase-1,Rigi,scores/Rigi.parquet,2017-02-21T00:00:00Z,,
+"""
+    phases = "".join(f"phase-3,{team},scores/{team}.parquet,2017-08-01T00:00:00Z,,\n" for team in ("Rigi", "Napf"))
+    (home / "submissions.csv").write_text(text + phases, encoding="utf-8")
+    won = [(row[1], row[2], row[3]) for row in rows(chapter(study_of(home)), "awards") if row[0].startswith("Phase 1")]
+    assert ("Eiger", "Best solution after the first week", "1,500 USD") in won
+    assert ("Napf", "Best solution after the second week", "1,500 USD") in won
+    assert ("Rigi", "place 1", "10,000 USD") in won
+    # Without times nobody knows who led.
+    untimed = text.replace("2017-02-08T00:00:00Z,,\n", ",,\n")
+    (home / "submissions.csv").write_text(untimed + phases, encoding="utf-8")
+    written = chapter(study_of(home))
+    assert not any("week" in row[2] for row in rows(written, "awards"))
+    assert "Best solution after the first week: nobody is known to have led" in everything(written)
+
+
 def test_an_unlisted_team_is_in_no_phase(written: list[Section]) -> None:
     text = everything(written)
     for secret in ("Secret", "Ghost", "Turncoat", "magic wand"):

@@ -13,8 +13,9 @@ from isocenter.editions import alias, audit
 from isocenter.ranking import Board, BoardRow
 from isocenter.server import decisions
 from isocenter.server.boards import prizes
-from isocenter.server.models import Decision, Team
+from isocenter.server.models import Challenge, Decision, Snapshot, Submission, Team
 from isocenter.server.policy import Visit
+from isocenter.server.work import making
 
 OPEN = datetime(2026, 5, 20, 12, tzinfo=UTC)  # the final, on whose board prizes are won, is open
 OUT = datetime(2026, 6, 10, 12, tzinfo=UTC)
@@ -164,3 +165,94 @@ def test_a_payout_by_score_is_exact(world):
     snapshot(world, "final", Board("dice", "dice", "mean dice", rows))
     assert ("Rigi", "performance", Decimal(750)) in won(world)
     assert "Pilatus" not in {name for name, _, _ in won(world)}
+
+
+# Bonuses on the way
+
+
+def leading(world: World, at: str = "2026-05-19T12:00:00Z", **more: str) -> None:
+    """The final, of which anybody may hand in, with a bonus for its leader."""
+    text = world.challenge.version.toml.replace('admission = "invited"\nafter = "test"\ntop = 1\n', "")
+    text += f'\n[[bonuses]]\ntitle = "Week"\namount = 50\ncurrency = "EUR"\nto = "leader"\nat = {at}\n'
+    text += "".join(f'{name} = "{value}"\n' for name, value in more.items())
+    world.challenge.version.toml = text
+    world.challenge.version.save()
+    world.challenge = Challenge.objects.get(pk=world.challenge.pk)
+
+
+def handed_in(world: World, *log: tuple[str, int, int], **fields: object) -> list[Submission]:
+    """Submissions to the final: team, day of May, how good."""
+    done = []
+    for name, day, size in log:
+        world.at.now = datetime(2026, 5, day, 12, tzinfo=UTC)
+        done.append(world.scored(name, "final", size, **fields))
+        making.make_boards(world.challenge, "final")
+    return done
+
+
+def test_the_bonus_of_the_leader_is_worked_out_from_the_log(world):
+    leading(world)
+    handed_in(world, ("Rigi", 14, 3), ("Pilatus", 15, 2), ("Pilatus", 20, 4))
+    world.at.now = OUT
+    assert won(world) == [("Pilatus", "place 1", Decimal(500)), ("Rigi", "Week", Decimal(50))]
+    assert "Week" in world.client("").get(URL).content.decode()
+    assert not Decision.objects.exists()
+
+
+def test_before_its_moment_nobody_has_won_the_bonus_of_the_leader(world):
+    leading(world)
+    handed_in(world, ("Rigi", 14, 3))
+    assert won(world) == [("Rigi", "place 1", Decimal(500))]
+    assert "goes to the team that leads on" in world.client("organiser").get(URL).content.decode()
+    world.at.now = datetime(2026, 5, 19, 12, tzinfo=UTC)
+    assert ("Rigi", "Week", Decimal(50)) in won(world)
+
+
+def test_a_leader_that_is_disqualified_leaves_the_bonus_to_the_next(world):
+    leading(world)
+    handed_in(world, ("Rigi", 14, 4), ("Pilatus", 15, 3))
+    world.at.now = OUT
+    assert ("Rigi", "Week", Decimal(50)) in won(world)
+    world.teams["Rigi"].disqualified = True
+    world.teams["Rigi"].save()
+    assert won(world) == [("Pilatus", "place 1", Decimal(500))]  # the board is not made again yet
+    world.at.move(minutes=1)
+    making.make_boards(world.challenge, "final")
+    assert won(world) == [("Pilatus", "place 1", Decimal(500)), ("Pilatus", "Week", Decimal(50))]
+
+
+def test_a_void_submission_and_teams_of_the_organisers_win_no_bonus(world):
+    leading(world)
+    team(world, "Hosts", "organiser")
+    handed_in(world, ("Hosts", 13, 4))
+    (void,) = handed_in(world, ("Rigi", 14, 4), void=True)
+    handed_in(world, ("Pilatus", 15, 3))
+    world.at.now = OUT
+    assert ("Pilatus", "Week", Decimal(50)) in won(world)
+    void.void = False
+    void.save()
+    world.at.move(minutes=1)
+    making.make_boards(world.challenge, "final")
+    assert ("Rigi", "Week", Decimal(50)) in won(world)
+
+
+def test_a_bonus_of_the_leader_cannot_be_handed_out_by_hand(world):
+    leading(world)
+    handed_in(world, ("Rigi", 14, 4))
+    sent = {"title": "Week", "team": "Pilatus", "reason": "x"}
+    assert world.client("organiser").post("/c/neck/prizes/final/bonus/", sent).status_code == 302
+    assert not Decision.objects.exists()
+
+
+def test_a_lead_that_did_not_change_the_board_has_the_snapshot_kept(world):
+    """A lead depends on more of the log than the board shows."""
+    leading(world)
+    first, _ = handed_in(world, ("Rigi", 14, 4), ("Pilatus", 15, 3))
+    handed_in(world, ("Rigi", 20, 4))
+    count = Snapshot.objects.count()
+    first.void = True
+    first.save()
+    world.at.move(minutes=1)
+    making.make_boards(world.challenge, "final")
+    assert Snapshot.objects.count() == count + 1
+    assert ("Pilatus", "Week", Decimal(50)) in won(world)

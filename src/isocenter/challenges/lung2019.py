@@ -64,8 +64,8 @@ def _prizes(phase: str, *amounts: int) -> list[dict[str, Any]]:
     ]
 
 
-def _bonus(phase: str, title: str, amount: int, to: str) -> dict[str, Any]:
-    return {"title": title, "amount": amount, "currency": "USD", "to": to, "phase": phase}
+def _bonus(phase: str, title: str, amount: int, **more: str) -> dict[str, Any]:
+    return {"title": title, "amount": amount, "currency": "USD", "phase": phase, **more}
 
 
 challenge = Challenge(
@@ -104,10 +104,12 @@ challenge = Challenge(
             *_prizes("phase-2", 7_000, 4_500, 2_000, 1_000, 500),
         ],
         "bonuses": [
-            _bonus("phase-1", "Best solution after the first week", 1_500, "named"),
-            _bonus("phase-1", "Best solution after the second week", 1_500, "named"),
-            _bonus("phase-3", "Proposal for an improvement", 500, "everybody"),
-            _bonus("phase-3", "Solution handed in", 100, "everybody"),
+            *(
+                _bonus("phase-1", f"Best solution after the {week} week", 1_500, to="leader", at=f"{day}T00:00:00Z")
+                for week, day in (("first", "2017-02-14"), ("second", "2017-02-21"))
+            ),
+            _bonus("phase-3", "Proposal for an improvement", 500, to="everybody"),
+            _bonus("phase-3", "Solution handed in", 100, to="everybody"),
         ],
         "payout": {
             "amount": 15,

@@ -15,6 +15,7 @@ from isocenter.contest._counting import Counted
 from isocenter.contest._decision import Decision
 from isocenter.contest._entry import Entry, label_table, make_entries, read_tables
 from isocenter.contest._guard import RuleFailed, describe_rule, guard_rule
+from isocenter.contest._leading import find_bonus_leaders, find_leaders
 from isocenter.contest._replay import replay
 
 __all__ = [
@@ -24,6 +25,8 @@ __all__ = [
     "Entry",
     "RuleFailed",
     "describe_rule",
+    "find_bonus_leaders",
+    "find_leaders",
     "guard_rule",
     "label_table",
     "make_entries",

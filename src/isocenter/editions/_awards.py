@@ -16,6 +16,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
 from isocenter.editions._model import Edition
+from isocenter.editions._standing import team_of
 from isocenter.editions._winnings import Bonus, Payout, Prize
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ def awards(
     phase: str | None = None,
     ties: Literal["split", "all"] = "split",
     named: Mapping[str, str] | None = None,
+    leaders: Mapping[str, Sequence[str]] | None = None,
     scores: Mapping[str, Decimal] | None = None,
 ) -> list[Award]:
     """What the submissions on a phase's board win, best first; nothing that is worth nothing.
@@ -62,6 +64,9 @@ def awards(
     named
         Who gets the bonuses that no board decides, by the title of the bonus. One that nobody is named for is not
         handed out.
+    leaders
+        Who led at the moments that bonuses are for, by the title of the bonus; see `contest.find_bonus_leaders`. Teams
+        that share a lead share its bonus. One that no leader is known for is not handed out.
     scores
         The official scores, if they are not those on the board: published with so many decimals, for example.
 
@@ -92,7 +97,7 @@ def awards(
     won: dict[str, list[Award]] = {row.submission: [] for row in ranked}
     for award in _prizes({prize.place: prize for prize in edition.prizes if counts(prize)}, ranked, ties=ties):
         won[award.submission].append(award)
-    for award in _bonuses([bonus for bonus in edition.bonuses if counts(bonus)], ranked, board, named or {}):
+    for award in _bonuses(edition.bonuses_of(phase), ranked, board, named or {}, leaders or {}):
         won.setdefault(award.submission, []).append(award)
     if edition.payout is not None and counts(edition.payout):
         for award in _payouts(edition.payout, ranked, board, scores):
@@ -121,21 +126,35 @@ def _prizes(
 
 
 def _bonuses(
-    bonuses: Sequence[Bonus], ranked: Sequence[BoardRow], board: Board, named: Mapping[str, str]
+    bonuses: Sequence[Bonus],
+    ranked: Sequence[BoardRow],
+    board: Board,
+    named: Mapping[str, str],
+    leaders: Mapping[str, Sequence[str]],
 ) -> Iterator[Award]:
-    titles = [bonus.title for bonus in bonuses if bonus.to == "named"]
-    if unknown := [title for title in named if title not in titles]:
-        msg = f"no bonus {unknown[0]!r} is to be handed out; those of this phase are {titles}"
-        raise ValueError(msg)
-    teams = {row.submission for row in (*board.rows, *board.unlisted) if row.role == "team"}
-    if strangers := sorted(set(named.values()) - teams):
+    chosen: dict[str, Mapping[str, Sequence[str]]] = {
+        "named": {title: [team] for title, team in named.items()},
+        "leader": leaders,
+    }
+    for to, winners_of in chosen.items():
+        titles = [bonus.title for bonus in bonuses if bonus.to == to]
+        if unknown := [title for title in winners_of if title not in titles]:
+            msg = f"no bonus {unknown[0]!r} is to be handed out; those of this phase are {titles}"
+            raise ValueError(msg)
+    # Where each submission of a team has a row, a bonus is still won by the team.
+    rows = {row.submission for row in (*board.rows, *board.unlisted) if row.role == "team"}
+    teams = rows | {team_of(row, several=True) for row in rows}
+    winning = {team for winners_of in chosen.values() for winners in winners_of.values() for team in winners}
+    if strangers := sorted(winning - teams):
         msg = f"{strangers[0]!r} cannot win a bonus: it is no team on this board"
         raise ValueError(msg)
     for bonus in bonuses:
-        winners = [row.submission for row in ranked] if bonus.to == "everybody" else [named.get(bonus.title)]
+        everybody = [row.submission for row in ranked]
+        winners = everybody if bonus.to == "everybody" else chosen[bonus.to].get(bonus.title, ())
+        shares = len(winners) if bonus.to == "leader" else 1
+        title = f"{bonus.title}, shared" if shares > 1 else bonus.title
         for winner in winners:
-            if winner is not None:
-                yield Award(winner, bonus.title, bonus.amount, bonus.currency)
+            yield Award(winner, title, _money(Fraction(bonus.amount) / shares, bonus.amount), bonus.currency)
 
 
 def _payouts(

@@ -279,6 +279,25 @@ class Edition(Table):
             raise PydanticCustomError("unknown_phase", "the edition has no such phase")
         return value
 
+    @field_validator("bonuses")
+    @classmethod
+    def _while_it_is_open(cls, bonuses: tuple[Bonus, ...], info: ValidationInfo) -> tuple[Bonus, ...]:
+        phases = info.data.get("phases")
+        by_name = {} if phases is None else {phase.name: phase for phase in phases} | {None: closing_last(phases)}
+        for bonus in bonuses:
+            phase = by_name.get(bonus.phase)
+            if bonus.at is not None and phase is not None and not phase.opens < bonus.at <= phase.closes:
+                raise plain(
+                    f"{show(bonus.title)} is for the leader at {show(bonus.at)}, but {show(phase.title)} is open from "
+                    f"{show(phase.opens)} to {show(phase.closes)}; write a moment in between"
+                )
+        return bonuses
+
+    def bonuses_of(self, phase: str | None = None) -> list[Bonus]:
+        """The bonuses of a phase, by default of the one that closes last."""
+        last = self.last_phase.name
+        return [bonus for bonus in self.bonuses if (bonus.phase or last) == (phase or last)]
+
     def phase_at(self, moment: datetime) -> list[Phase]:
         """The phases that are open at a moment, from the very moment of opening to just before that of closing."""
         if moment.utcoffset() is None:

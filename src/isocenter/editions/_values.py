@@ -166,12 +166,34 @@ Multiple = Annotated[
     ),
 ]
 Winner = Annotated[
-    Literal["everybody", "named"],
+    Literal["everybody", "leader", "named"],
     choice(
         {
             '"everybody"': "every team that has a rank on the board of the phase",
+            '"leader"': "the team that leads the main board of the phase at the moment `at`",
             '"named"': "one team, which the organisers name when they hand it out",
-        }
+        },
+        example='"leader"',
+    ),
+]
+LeadAt = Annotated[
+    AwareDatetime | None,
+    BeforeValidator(_moment),
+    Allowed(
+        "a date and time with its difference to UTC, such as 2020-09-10T23:59:59+02:00",
+        example="2020-09-10T23:59:59+02:00",
+        absent="no lead decides",
+    ),
+]
+LeadTies = Annotated[
+    Literal["earlier", "split"] | None,
+    choice(
+        {
+            '"earlier"': "the team that reached its score first gets all of it",
+            '"split"': "they share it in equal parts",
+        },
+        example='"earlier"',
+        absent="the team that reached its score first gets all of it",
     ),
 ]
 _KEPT = "each board keeps the rule of the challenge"

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, ValidationInfo, field_validator
+from pydantic_core import PydanticCustomError
 
-from isocenter.editions._values import Amount, Currency, Multiple, OfPhase, Place, Step, Text, Threshold, Winner
-from isocenter.schema import Allowed
-from isocenter.schema.tables import Table
+from isocenter.editions._values import (
+    Amount,
+    Currency,
+    LeadAt,
+    LeadTies,
+    Multiple,
+    OfPhase,
+    Place,
+    Step,
+    Text,
+    Threshold,
+    Winner,
+)
+from isocenter.schema import Allowed, show
+from isocenter.schema.tables import Table, plain
 
 
 class Prize(Table):
@@ -30,6 +44,26 @@ class Bonus(Table):
     currency: Currency = Field(description="The currency of the amount, by its international code.")
     to: Winner = Field(default="named", description="Who gets the bonus.")
     phase: OfPhase = Field(default=None, description="The phase of which the bonus is part.")
+    at: LeadAt = Field(
+        default=None,
+        validate_default=True,
+        description="For the leader: the moment of the lead, for which all submissions before it count.",
+    )
+    ties: LeadTies = Field(default=None, description="For the leader: what becomes of teams that share the lead.")
+
+    @field_validator("at")
+    @classmethod
+    def _of_a_leader(cls, at: datetime | None, info: ValidationInfo) -> datetime | None:
+        if "to" not in info.data:
+            return at
+        if at is None and info.data["to"] == "leader":
+            raise PydanticCustomError("missing", "the moment of the lead is not said")
+        if at is not None and info.data["to"] != "leader":
+            raise plain(
+                f'{show(at)} decides nothing where the bonus is to {show(info.data["to"])}; write to = "leader", or '
+                "remove this setting"
+            )
+        return at
 
 
 class Payout(Table):

@@ -80,8 +80,7 @@ def prizes(edition: Edition) -> list[Block]:
         blocks.append(Rows(("place", "prize", "phase"), tuple(rows)))
         blocks.append(Paragraph("Teams of one rank share the prizes of all places that they take up in equal parts."))
     if edition.bonuses:
-        who = {"everybody": "every team that is ranked", "named": "one team, named by the organisers"}
-        each = [(b.title, _money(b.amount, b.currency), who[b.to], titles[b.phase]) for b in edition.bonuses]
+        each = [(b.title, _money(b.amount, b.currency), _winner(b), titles[b.phase]) for b in edition.bonuses]
         blocks.append(Rows(("bonus", "amount", "goes to", "phase"), tuple(each)))
     if edition.payout is not None:
         pay = edition.payout

@@ -16,7 +16,7 @@ def prizes(study: Study, boards: Sequence[PhaseBoard], notes: Sequence[str]) -> 
     edition, rows = study.folder.edition, []
     totals: dict[str, Decimal] = {}
     for one in boards:
-        for award in awards(edition, one.board, phase=one.phase.name):
+        for award in awards(edition, one.board, phase=one.phase.name, leaders=one.leaders):
             amount = Cell(f"{award.amount:,} {award.currency}", float(award.amount))
             rows.append((one.phase.title, award.submission, award.title, amount))
             totals[award.currency] = totals.get(award.currency, Decimal()) + award.amount
@@ -27,6 +27,12 @@ def prizes(study: Study, boards: Sequence[PhaseBoard], notes: Sequence[str]) -> 
     shown = " and ".join(f"{amount:,} {currency}" for currency, amount in totals.items())
     named = [bonus.title for bonus in edition.bonuses if bonus.to == "named"]
     said = [f"No board decides who gets: {', '.join(named)}. They are not in this table."] if named else []
+    said += [
+        f"{bonus.title}: nobody is known to have led; {one.unknown or 'nobody had a rank then'}."
+        for one in boards
+        for bonus in edition.bonuses_of(one.phase.name)
+        if bonus.to == "leader" and not one.leaders.get(bonus.title)
+    ]
     blocks: list[Block] = [
         Paragraph(f"By the boards {shown} are won. Teams of one rank share the prizes of their places."),
         table("awards", "Who wins what.", ["Phase", "Team", "For", "Amount #"], rows, notes=[*said, *notes]),

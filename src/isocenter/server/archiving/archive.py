@@ -119,7 +119,8 @@ def _write_boards(challenge: Challenge, phases: Sequence[str], home: Path) -> li
             with (place / "history.jsonl").open("w", encoding="utf-8") as stream:
                 for one in of_board.order_by("made").iterator(chunk_size=20):
                     about = {"made": one.made.isoformat(), "version": one.version.number, "digest": one.digest}
-                    stream.write(_line(about | {"board": one.content, "receipt": one.receipt}))
+                    leaders = {"leaders": one.leaders} if one.leaders else {}
+                    stream.write(_line(about | {"board": one.content, "receipt": one.receipt} | leaders))
             if last.receipt:
                 text = json.dumps(last.receipt, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
                 (place / "receipt.json").write_text(text, encoding="utf-8")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from django.db import transaction
 
 from isocenter.editions import Award, Bonus, Edition, Phase, alias, awards
-from isocenter.server import boards, decisions
+from isocenter.server import boards, clock, decisions
 from isocenter.server.boards.board_history import teams_of
 from isocenter.server.boards.progressing import names_on
 from isocenter.server.editions import code_of
@@ -33,6 +33,8 @@ class Winnings:
         Who gets what, best first.
     open
         Bonuses that nobody is named for yet.
+    leading
+        Bonuses for the leader at a moment that has not come, or at which nobody led.
     final
         Whether the results are out: before that the numbers are a calculation, for organisers alone.
     problem
@@ -44,6 +46,7 @@ class Winnings:
     awards: tuple[Award, ...]
     open: tuple[Bonus, ...]
     final: bool
+    leading: tuple[Bonus, ...] = ()
     problem: str = ""
 
     @property
@@ -78,9 +81,28 @@ def of(challenge: Challenge, phase: str) -> list[Award]:
     if snapshot is None:
         return []
     board = _of_competitors(challenge, boards.thaw(snapshot.content), snapshot)
-    on_board = {row.submission for row in (*board.rows, *board.unlisted) if row.role == "team"}
+    teams = teams_of(snapshot)
+    on_board = {
+        teams.get(row.submission, row.submission) for row in (*board.rows, *board.unlisted) if row.role == "team"
+    }
     named = {title: team for title, team in named_bonuses(challenge, phase).items() if team in on_board}
-    return awards(challenge.edition, board, phase=phase, named=named)
+    leaders = {
+        title: teams for title, teams in leaders_of(challenge, phase, snapshot).items() if on_board >= set(teams)
+    }
+    return awards(challenge.edition, board, phase=phase, named=named, leaders=leaders)
+
+
+def leaders_of(challenge: Challenge, phase: str, snapshot: Snapshot) -> dict[str, list[str]]:
+    """By title of a bonus, who led at its moment, as far as that has passed.
+
+    A bonus whose leader was disqualified since waits for the board to be made again.
+    """
+    now = clock.now()
+    return {
+        bonus.title: snapshot.leaders[bonus.title]
+        for bonus in challenge.edition.bonuses_of(phase)
+        if bonus.at is not None and bonus.at <= now and bonus.title in snapshot.leaders
+    }
 
 
 def shown(visit: Visit, phase: Phase) -> Winnings | None:
@@ -95,17 +117,16 @@ def shown(visit: Visit, phase: Phase) -> Winnings | None:
     try:
         found = of(visit.challenge, phase.name)
     except ValueError as error:
-        return Winnings(phase, snapshot.board, (), (), final, str(error)) if visit.organises else None
+        return Winnings(phase, snapshot.board, (), (), final, problem=str(error)) if visit.organises else None
     if not seen.unlisted:
         names, teams = names_on(visit, snapshot), teams_of(snapshot)
         found = [Award(_name(award, names, teams, visit), award.title, award.amount, award.currency) for award in found]
-    last, given = visit.edition.last_phase.name, named_bonuses(visit.challenge, phase.name)
-    waiting = tuple(
-        bonus
-        for bonus in visit.edition.bonuses
-        if bonus.to == "named" and (bonus.phase or last) == phase.name and not given.get(bonus.title)
-    )
-    return Winnings(phase, snapshot.board, tuple(found), waiting, final)
+    given = named_bonuses(visit.challenge, phase.name)
+    bonuses = visit.edition.bonuses_of(phase.name)
+    waiting = tuple(bonus for bonus in bonuses if bonus.to == "named" and not given.get(bonus.title))
+    known = leaders_of(visit.challenge, phase.name, snapshot)
+    leading = tuple(bonus for bonus in bonuses if bonus.to == "leader" and bonus.title not in known)
+    return Winnings(phase, snapshot.board, tuple(found), waiting, final, leading)
 
 
 def named_bonuses(challenge: Challenge, phase: str) -> dict[str, str]:
@@ -127,8 +148,7 @@ def name_bonus(visit: Visit, phase: str, title: str, team: str, reason: str) -> 
     ValueError
         There is no such bonus to be handed out in the phase, or no such team that may win it.
     """
-    last = visit.edition.last_phase.name
-    titles = [b.title for b in visit.edition.bonuses if b.to == "named" and (b.phase or last) == phase]
+    titles = [bonus.title for bonus in visit.edition.bonuses_of(phase) if bonus.to == "named"]
     if title not in titles:
         msg = f"There is no bonus “{title}” in this phase that somebody is named for."
         raise ValueError(msg)

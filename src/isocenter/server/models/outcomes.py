@@ -71,6 +71,9 @@ class Snapshot(models.Model):
     entries = models.JSONField(default=list, help_text="The submissions that count: [{team, submission, row}].")
     content = models.JSONField(help_text="The board with its unlisted rows.")
     receipt = models.JSONField(default=dict)
+    leaders = models.JSONField(
+        default=dict, help_text="Of the main board: who led at the moments that bonuses are for."
+    )
 
     class Meta:
         indexes = [models.Index(fields=["challenge", "phase", "board", "-made"])]

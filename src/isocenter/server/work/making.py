@@ -61,6 +61,8 @@ def make_boards(challenge: Challenge, phase: str, *, run: Run | None = None) -> 
     reference = None if standard is None else Reference.objects.get(pk=standard.reference)
     contest = make_contest(code, scored, reference)
     made = [_make_snapshot(contest, name) for name in code.boards]
+    if not made[0][0].problem:  # the main board
+        made[0][0].leaders = _find_leaders(challenge, contest, phase)
     notes = [WAITING] if pending else []
     if reference is not None and reference != reference_of(challenge, phase):
         notes.append(_BEFORE)
@@ -70,7 +72,8 @@ def make_boards(challenge: Challenge, phase: str, *, run: Run | None = None) -> 
         snapshot.entries += [
             {"team": one.team.name, "submission": str(one.pk), "row": None, "pending": True} for one in pending
         ]
-        snapshot.digest = _digest([phase, snapshot.content, snapshot.entries, snapshot.problem])
+        parts = [phase, snapshot.content, snapshot.entries, snapshot.problem]
+        snapshot.digest = _digest([*parts, snapshot.leaders] if snapshot.leaders else parts)
     with transaction.atomic():
         if run is not None:
             queue.beat(run)
@@ -159,6 +162,21 @@ def _make_snapshot(contest: Contest, name: str) -> tuple[Snapshot, str]:
         if row in standing and isinstance(entry, ScoredEntry)
     ]
     return Snapshot(board=name, content=_freeze(board), entries=counted, receipt=_receipt_of(decision)), ""
+
+
+def _find_leaders(challenge: Challenge, contest: Contest, phase: str) -> dict[str, list[str]]:
+    """By title of a bonus for the leader at a moment, who leads by the log so far.
+
+    Every submission before the moment has the boards made anew, so that it is right from the moment on; before, it is
+    only who leads now.
+    """
+    from isocenter.contest import find_bonus_leaders
+
+    try:
+        leaders = find_bonus_leaders(challenge.edition, contest, phase=phase)
+    except ValueError:  # the log of an earlier moment makes no board: nobody has won, and the board of today stands
+        return {}
+    return {title: list(teams) for title, teams in leaders.items() if teams}
 
 
 def _freeze(board: Board) -> dict[str, Any]:
