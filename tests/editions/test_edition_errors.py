@@ -416,7 +416,7 @@ def test_the_good_file_is_good() -> None:
             "phases[2].gridd",
             '"gridd" is not known; what can be set here is '
             "name, title, opens, closes, results, announced, admission, after, top, quota, quota_per, refund, counts, "
-            "visibility, announce, ladder, decimals, cases",
+            "visibility, announce, verification, ladder, decimals, cases",
         ),
         (
             "quota = 5",

@@ -419,6 +419,14 @@ def _broken(world: Matrix, phase: str) -> dict[str, Any]:
 
 
 _NEW_PAGE = {"name": "team", "title": "Who we are", "text": "Us.", "base": 1, "save": "1"}
+
+
+def _profile(world: Any) -> dict[str, Any]:
+    user = world.people["alice"]
+    shown = {"name": user.name, "affiliation": user.institution}
+    return {"action": "verify", "member": user.memberships.get(challenge=world.challenge).key, **shown}
+
+
 _POLICIES = {"missing": "worst", "ties": "average", "grid": "refuse", "organisers": "unranked", "announce": ""}
 _PRIZES = {"form-TOTAL_FORMS": 1, "form-INITIAL_FORMS": 0, "form-0-place": 1, "form-0-amount": "750"}
 _SAVED = {"note": "Fairer.", "base": 1, "save": "1"}
@@ -490,6 +498,7 @@ _BODIES: dict[tuple[str, str], Arguments] = {
     },
     ("organise_roles", ""): lambda *_: _REASON | {"action": "add", "email": "carol@example.org", "kind": "organiser"},
     ("organise_team", ""): lambda *_: _REASON | {"action": "disqualify"},
+    ("organise_profiles", ""): lambda w, *_: _REASON | _profile(w),
     ("organise_requests", ""): lambda w, *_: _REASON | {"action": "grant", "access": w.accesses["Pilatus"].key},
     ("organise_submission", ""): lambda *_: _REASON | {"action": "void"},
     ("organise_again", ""): lambda _, words, __: _REASON | {"phase": words[0]},

@@ -81,3 +81,38 @@ def test_an_empty_database_gets_the_tables_that_all_migrations_would_make(tmp_pa
     ran = run(tmp_path, "-c", CODE)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("tables:")
+
+
+OLD = """
+import django
+django.setup()
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.test.utils import setup_databases, teardown_databases
+from isocenter.server import clock
+from isocenter.server.hosting import schema
+
+made = setup_databases(verbosity=0, interactive=False, aliases=["default"])
+try:
+    executor = MigrationExecutor(connection)
+    executor.migrate([("site", "0001_initial")])
+    old = executor.loader.project_state([("site", "0001_initial")]).apps
+    Challenge, Version, Snapshot = (old.get_model("site", name) for name in ("Challenge", "Version", "Snapshot"))
+    challenge = Challenge.objects.create(slug="old", salt=b"x")
+    version = Version.objects.create(challenge=challenge, number=1, toml="", made=clock.now())
+    Snapshot.objects.create(challenge=challenge, phase="test", board="dice", version=version, digest="0", content={})
+    assert not schema.are_up_to_date()
+    schema.bring_up_to_date()
+    assert schema.are_up_to_date()
+    from isocenter.server.models import Snapshot, Verification
+    (snapshot,) = Snapshot.objects.all()
+    print("kept:", snapshot.phase, snapshot.leaders, Verification.objects.count())
+finally:
+    teardown_databases(made, verbosity=0)
+"""
+
+
+def test_a_database_of_the_first_version_is_brought_up_to_date_with_what_is_in_it(tmp_path):
+    ran = run(tmp_path, "-c", OLD)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.strip() == "kept: test {} 0"

@@ -51,6 +51,7 @@ PLAIN = [
     "organise_equity",
     "organise_teams",
     "organise_requests",
+    "organise_profiles",
     "organise_submissions",
     "organise_faults",
     "organise_publishing",

@@ -13,7 +13,7 @@ from isocenter.editions import alias, audit
 from isocenter.ranking import Board, BoardRow
 from isocenter.server import decisions
 from isocenter.server.boards import prizes
-from isocenter.server.models import Challenge, Decision, Snapshot, Submission, Team
+from isocenter.server.models import Challenge, Decision, Notification, Snapshot, Submission, Team, User
 from isocenter.server.policy import Visit
 from isocenter.server.work import making
 
@@ -256,3 +256,92 @@ def test_a_lead_that_did_not_change_the_board_has_the_snapshot_kept(world):
     making.make_boards(world.challenge, "final")
     assert Snapshot.objects.count() == count + 1
     assert ("Pilatus", "Week", Decimal(50)) in won(world)
+
+
+# Verified profiles
+
+
+def verifying(world: World, rule: str) -> None:
+    world.challenge.version.toml = world.challenge.version.toml.replace(
+        'visibility = "own"', f'visibility = "own"\nverification = "{rule}"'
+    )
+    world.challenge.version.save()
+    world.challenge = Challenge.objects.get(pk=world.challenge.pk)
+    final(world, ("Rigi", 1.0, "team"), ("Pilatus", 2.0, "team"))
+
+
+def decided(world: World, who: str, action: str, by: str = "organiser", **changed: str) -> object:
+    user = world.people[who]
+    sent = {
+        "action": action,
+        "member": str(user.memberships.get().key),
+        "name": user.name,
+        "affiliation": user.institution,
+        "reason": "Seen at the workshop.",
+    }
+    return world.client(by).post("/c/neck/organise/profiles/", sent | changed)
+
+
+def held(world: World) -> list[tuple[str, bool]]:
+    return [(award.submission, award.held) for award in prizes.of(world.challenge, "final")]
+
+
+def test_a_prize_is_held_until_every_member_is_verified_and_every_step_is_in_the_chain(world):
+    verifying(world, "held")
+    assert held(world) == [("Rigi", True)]
+    for who, after in (("alice", True), ("bob", False)):
+        assert decided(world, who, "verify").status_code == 302
+        assert held(world) == [("Rigi", after)]
+    chain = decisions.entries(world.challenge)
+    audit.verify(chain)
+    assert [(one.decision.what, one.decision.subject) for one in chain] == [
+        ("verify a profile", "Rigi, Alice"),
+        ("verify a profile", "Rigi, Bob"),
+    ]
+    assert chain[0].decision.reason == "Alice, no affiliation: Seen at the workshop."
+    decided(world, "alice", "verify")  # what is so already is not decided again
+    assert Decision.objects.count() == 2
+    assert Notification.objects.filter(user=world.people["alice"], text__contains="are verified").count() == 1
+
+
+def test_who_changes_the_profile_after_it_was_verified_waits_again(world):
+    verifying(world, "held")
+    for who in ("alice", "bob"):
+        decided(world, who, "verify")
+    User.objects.filter(pk=world.people["bob"].pk).update(institution="Elsewhere")
+    assert held(world) == [("Rigi", True)]
+    page = world.client("organiser").get("/c/neck/organise/profiles/").content.decode()
+    assert "was verified as Bob," in page
+
+
+@pytest.mark.parametrize(("rule", "after"), [("held", [("Rigi", True)]), ("next", [("Pilatus", True)])])
+def test_a_refused_profile_holds_the_prize_or_passes_it_on_and_ranks_stay(world, rule, after):
+    verifying(world, rule)
+    decided(world, "alice", "refuse")
+    assert held(world) == after
+    board = world.client("organiser").get("/c/neck/boards/final/dice/board.json").json()
+    assert [row["rank"] for row in board["rows"]] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "changed", [{"reason": " "}, {"name": "Alice Smith"}, {"affiliation": "Elsewhere"}, {"member": "x"}]
+)
+def test_a_verdict_without_a_reason_or_on_another_profile_is_not_recorded(world, changed):
+    verifying(world, "held")
+    decided(world, "alice", "verify", **changed)
+    assert not Decision.objects.exists()
+    assert held(world) == [("Rigi", True)]
+
+
+def test_only_organisers_see_and_decide_on_profiles(world):
+    verifying(world, "held")
+    for who in ("alice", "reader", "stranger"):
+        assert decided(world, "alice", "verify", by=who).status_code == 403
+        assert world.client(who).get("/c/neck/organise/profiles/").status_code == 403
+    assert not Decision.objects.exists()
+    world.at.now = OUT
+    page = world.client("").get(URL).content.decode()
+    assert "held" in page
+    assert "Verify profiles" not in page
+    assert "Alice" not in page
+    assert "Wins: place 1, 500 EUR" in world.client("organiser").get("/c/neck/organise/profiles/").content.decode()

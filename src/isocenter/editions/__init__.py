@@ -36,6 +36,7 @@ from isocenter.editions._render import render
 from isocenter.editions._shown import alias, show_board
 from isocenter.editions._sight import Sight, Viewer, sight
 from isocenter.editions._toml import load, parse, write
+from isocenter.editions._verification import Profile, Verdict, verdict_on
 from isocenter.editions._winnings import Bonus, Payout, Prize
 
 __all__ = [
@@ -64,6 +65,7 @@ __all__ = [
     "Pooled",
     "PooledRows",
     "Prize",
+    "Profile",
     "Question",
     "QuotaLeft",
     "Reading",
@@ -74,6 +76,7 @@ __all__ = [
     "TeamStanding",
     "TeamState",
     "Terms",
+    "Verdict",
     "Viewer",
     "admitted",
     "alias",
@@ -96,6 +99,7 @@ __all__ = [
     "show_board",
     "sight",
     "tally",
+    "verdict_on",
     "void_reasons",
     "write",
 ]

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
+from isocenter.editions._challenge import phase_of
 from isocenter.editions._model import Edition
 from isocenter.editions._standing import team_of
+from isocenter.editions._verification import Verdict
 from isocenter.editions._winnings import Bonus, Payout, Prize
 
 if TYPE_CHECKING:
@@ -31,12 +33,15 @@ class Award:
     ----------
     title
         What for: "place 1", "places 2 to 3, shared", "performance", or the title of a bonus.
+    held
+        Whether it is not handed out yet: the phase wants verified profiles, and the team's are not.
     """
 
     submission: str
     title: str
     amount: Decimal
     currency: str
+    held: bool = False
 
 
 def awards(
@@ -48,6 +53,7 @@ def awards(
     named: Mapping[str, str] | None = None,
     leaders: Mapping[str, Sequence[str]] | None = None,
     scores: Mapping[str, Decimal] | None = None,
+    verdicts: Mapping[str, Verdict] | None = None,
 ) -> list[Award]:
     """What the submissions on a phase's board win, best first; nothing that is worth nothing.
 
@@ -69,6 +75,10 @@ def awards(
         that share a lead share its bonus. One that no leader is known for is not handed out.
     scores
         The official scores, if they are not those on the board: published with so many decimals, for example.
+    verdicts
+        What the organisers found of the profiles of teams, by team; see `verdict_on`. It matters in a phase that wants
+        verified profiles: what a team wins is held until it is verified. Where the phase says "next", a team that was
+        refused wins nothing, and takes no place from others. Its rank stays.
 
     Raises
     ------
@@ -92,7 +102,14 @@ def awards(
     def counts(entry: Prize | Bonus | Payout) -> bool:
         return (entry.phase or last) == (phase or last)
 
+    rule, verdicts = phase_of(edition, phase).verification, verdicts or {}
+
+    def verdict(submission: str) -> Verdict:
+        return verdicts.get(submission) or verdicts.get(team_of(submission, several=True), "waiting")
+
     ranked = [row for row in board.rows if row.role == "team" and row.rank is not None]
+    if rule == "next":
+        ranked = [row for row in ranked if verdict(row.submission) != "refused"]
     ranked.sort(key=lambda row: row.rank or 0.0)
     won: dict[str, list[Award]] = {row.submission: [] for row in ranked}
     for award in _prizes({prize.place: prize for prize in edition.prizes if counts(prize)}, ranked, ties=ties):
@@ -102,7 +119,14 @@ def awards(
     if edition.payout is not None and counts(edition.payout):
         for award in _payouts(edition.payout, ranked, board, scores):
             won[award.submission].append(award)
-    return [award for of_team in won.values() for award in of_team if award.amount]
+    every = [award for of_team in won.values() for award in of_team if award.amount]
+    if rule is None:
+        return every
+    return [
+        replace(award, held=verdict(award.submission) != "verified")
+        for award in every
+        if rule != "next" or verdict(award.submission) != "refused"
+    ]
 
 
 def _prizes(

@@ -23,6 +23,7 @@ from isocenter.editions._values import (
     Rungs,
     Text,
     Top,
+    Verification,
     Visibility,
 )
 from isocenter.schema import show
@@ -61,6 +62,10 @@ class Phase(Table):
     visibility: Visibility = Field(default="hidden", description="Who sees the board before the results are out.")
     announce: AnnouncedIn = Field(
         default=None, description="How many teams of this phase are announced by name when its results are out."
+    )
+    verification: Verification = Field(
+        default=None,
+        description="What becomes of a prize of this phase, if its winners' names and affiliations are not verified.",
     )
     ladder: Rungs = Field(
         default=None, description="How much better a submission must be than the one shown of its team, to be shown."

@@ -123,6 +123,17 @@ AnnouncedIn = Annotated[
         absent="so many as the heading [policies] says",
     ),
 ]
+Verification = Annotated[
+    Literal["held", "next"] | None,
+    choice(
+        {
+            '"held"': "until all members are verified, the prize is held; nobody else gets it",
+            '"next"': "it is held, and goes to the next place if the organisers refuse a profile",
+        },
+        example='"held"',
+        absent="prizes need no verified profiles",
+    ),
+]
 Currency = Annotated[
     str, Field(pattern=r"^[A-Z]{3}$"), Allowed('three capitals in quotes, such as "EUR" or "CHF"', example='"EUR"')
 ]

@@ -87,6 +87,15 @@ def prizes(edition: Edition) -> list[Block]:
         text = f"Whatever its place, a team gets {_money(pay.amount, pay.currency)} for every {pay.per:f} by which its"
         ends = "" if pay.round_up_to is None else f", rounded up to a multiple of {_money(pay.round_up_to)}"
         blocks.append(Paragraph(f"{text} score is better than {pay.above:f}{ends} (phase: {titles[pay.phase]})."))
+    for phase in edition.phases:
+        if phase.verification is not None:
+            refused = "goes to the next place" if phase.verification == "next" else "stays held"
+            blocks.append(
+                Paragraph(
+                    f"{phase.title}: a prize is held until the organisers have verified name and affiliation of every "
+                    f"member of the team. If they refuse a profile, it {refused}; ranks do not change."
+                )
+            )
     return blocks if blocks or edition.organisation.awards else [Paragraph("There are no prizes.")]
 
 

@@ -120,6 +120,7 @@ challenge = Challenge(
                 after="testing",
                 top=5,
                 announce=5,
+                verification="held",
             ),
         ],
         "url": "https://pi-cai.grand-challenge.org",

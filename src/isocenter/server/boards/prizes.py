@@ -14,6 +14,7 @@ from isocenter.server.boards.board_history import teams_of
 from isocenter.server.boards.progressing import names_on
 from isocenter.server.editions import code_of
 from isocenter.server.models import Challenge, Decision, Snapshot, Team
+from isocenter.server.people.verification import verdicts_of, wants_verification
 
 if TYPE_CHECKING:
     from isocenter.ranking import Board, BoardRow
@@ -51,11 +52,17 @@ class Winnings:
 
     @property
     def totals(self) -> dict[str, Decimal]:
-        """By currency, what is handed out in all."""
+        """By currency, what is handed out in all; what is held is not among it."""
         found: dict[str, Decimal] = {}
         for award in self.awards:
-            found[award.currency] = found.get(award.currency, Decimal(0)) + award.amount
+            if not award.held:
+                found[award.currency] = found.get(award.currency, Decimal(0)) + award.amount
         return found
+
+    @property
+    def held(self) -> bool:
+        """Whether anything waits for profiles to be verified."""
+        return any(award.held for award in self.awards)
 
 
 def promised(edition: Edition, phase: str) -> bool:
@@ -89,7 +96,8 @@ def of(challenge: Challenge, phase: str) -> list[Award]:
     leaders = {
         title: teams for title, teams in leaders_of(challenge, phase, snapshot).items() if on_board >= set(teams)
     }
-    return awards(challenge.edition, board, phase=phase, named=named, leaders=leaders)
+    verdicts = verdicts_of(challenge) if wants_verification(challenge.edition) else {}
+    return awards(challenge.edition, board, phase=phase, named=named, leaders=leaders, verdicts=verdicts)
 
 
 def leaders_of(challenge: Challenge, phase: str, snapshot: Snapshot) -> dict[str, list[str]]:
@@ -120,7 +128,7 @@ def shown(visit: Visit, phase: Phase) -> Winnings | None:
         return Winnings(phase, snapshot.board, (), (), final, problem=str(error)) if visit.organises else None
     if not seen.unlisted:
         names, teams = names_on(visit, snapshot), teams_of(snapshot)
-        found = [Award(_name(award, names, teams, visit), award.title, award.amount, award.currency) for award in found]
+        found = [replace(award, submission=_name(award, names, teams, visit)) for award in found]
     given = named_bonuses(visit.challenge, phase.name)
     bonuses = visit.edition.bonuses_of(phase.name)
     waiting = tuple(bonus for bonus in bonuses if bonus.to == "named" and not given.get(bonus.title))

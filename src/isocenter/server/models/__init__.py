@@ -40,6 +40,7 @@ from isocenter.server.models.people import (
     Team,
     Token,
     User,
+    Verification,
 )
 from isocenter.server.models.reading import (
     Assignment,
@@ -95,6 +96,7 @@ __all__ = [
     "Topic",
     "Upload",
     "User",
+    "Verification",
     "Version",
     "Worker",
 ]

@@ -178,6 +178,24 @@ class Membership(Keyed):
         constraints = [models.UniqueConstraint(fields=["user", "challenge"], name="one_team_per_challenge")]
 
 
+class Verification(models.Model):
+    """What organisers found of name and affiliation of somebody who takes part, as the profile had them then."""
+
+    class Verdict(models.TextChoices):
+        VERIFIED = "verified"
+        REFUSED = "refused"
+
+    user = models.ForeignKey(User, models.CASCADE, related_name="verifications")
+    challenge = models.ForeignKey(Challenge, models.CASCADE, related_name="verifications")
+    name = models.CharField(max_length=120)
+    affiliation = models.CharField(max_length=200, blank=True)
+    verdict = models.CharField(max_length=10, choices=Verdict)
+    made = models.DateTimeField(default=clock.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["user", "challenge"], name="one_verification")]
+
+
 class Departed(models.Model):
     """What a challenge has to know of an account that was deleted, should the person come back; see `people.returning`.
 

@@ -137,6 +137,16 @@ class PhaseForm(Noted):
         help_text=f"So many from the top, or all; as the policies say, {_EMPTY}. A board that everybody sees from the "
         "beginning names all.",
     )
+    verification = forms.ChoiceField(
+        required=False,
+        label="Prizes of unverified teams",
+        choices=[
+            ("", "are handed out"),
+            ("held", "are held until you verified all members"),
+            ("next", "are held, and go to the next place if you refuse a profile"),
+        ],
+        help_text="You verify names and affiliations under Teams.",
+    )
     decimals = forms.IntegerField(required=False, min_value=0, max_value=15, help_text=f"For all decimals, {_EMPTY}.")
     cases = forms.IntegerField(required=False, min_value=1, label="Number of cases")
 
