@@ -138,7 +138,11 @@ def find(reads: pl.DataFrame, asked: Beside) -> Found:
         for ai in _algorithms(reads, asked)
         if asked.reference is not None
     ]
-    between = None if panels is None else compare_readers(reads, lesions, panels=panels, **common, **rule)
+    between = (
+        None
+        if panels is None
+        else compare_readers(reads, lesions, panels=panels, reference=asked.reference, **common, **rule)
+    )
     drawn = None
     if asked.bootstrap:
         drawn = bootstrap_check(

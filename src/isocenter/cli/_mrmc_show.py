@@ -67,7 +67,8 @@ def csv_of(found: Analysis, verdicts: Verdicts) -> str:
     for (a, b), pair in found.pairs.items():
         row = _row(a, b, pair.difference, pair) | {"p": pair.p, "adjusted": pair.adjusted}
         if (verdict := verdicts.get((a, b))) is not None:
-            row |= {"margin": verdict.margin, "label": verdict.label, "p_one_sided": verdict.p_one_sided}
+            rule = {"margin": verdict.margin, "label": verdict.label, "accepted": verdict.accepted}
+            row |= rule | {"p_one_sided": verdict.p_one_sided}
         rows.append(row)
     blank = dict.fromkeys([name for row in rows for name in row])
     return csv_text(pl.DataFrame([blank | row for row in rows], infer_schema_length=None))

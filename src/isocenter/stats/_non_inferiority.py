@@ -60,6 +60,13 @@ class NonInferiority:
     needs_gain: bool
     preset: NonInferiorityPreset | None
 
+    @property
+    def decision(self) -> str:
+        """The label; and where the rule asks for a difference above 0 as well, whether it was accepted."""
+        if not self.needs_gain:
+            return self.label
+        return f"{self.label}, {'accepted' if self.accepted else 'not accepted'}"
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON values: infinite degrees of freedom are null."""
         rule = "normal distribution" if math.isinf(self.df) else "as given with the standard error"

@@ -53,6 +53,12 @@ class _Asked(NamedTuple):
     preset: NonInferiorityPreset | None
     level: float
     alternative: Tail
+    reference: str | None
+
+    def wants_verdict(self, a: _Arm, b: _Arm) -> bool:
+        """Whether b is what a must not be inferior to."""
+        ruled = self.margin is not None or self.preset is not None
+        return ruled and (self.reference is None or (b.modality == self.reference != a.modality))
 
 
 def compare_readers(
@@ -65,6 +71,7 @@ def compare_readers(
     preset: NonInferiorityPreset | None = "picai",
     level: float = 0.95,
     alternative: Tail = "two-sided",
+    reference: str | None = None,
 ) -> ReaderPanels:
     """Panels of readers against each other, in all modalities and at all operating points, as PI-CAI compares them.
 
@@ -80,13 +87,17 @@ def compare_readers(
         Coverage of the intervals of AUCs.
     alternative
         Of the permutation tests.
+    reference
+        The modality that others are compared with: every difference is other − reference, and verdicts are given of
+        these only. Left out: modalities and panels are compared as they come, and a verdict says whether the first of
+        a pair is not inferior to the second.
 
     Raises
     ------
     isocenter.stats.mrmc.ReadsError
         With all that is wrong with reads or lesions.
     ValueError
-        If a reader of a panel is not in the study, or a panel read in no modality.
+        If a reader of a panel or the reference is not in the study, or a panel read in no modality.
 
     Notes
     -----
@@ -99,8 +110,13 @@ def compare_readers(
     known = None if lesions is None else checked_lesions(lesions, rows)
     arms, notes = _arms(rows, panels or {"all": set(rows["reader_id"])})
     rows = rows.filter(pl.col("reader_id").is_in(list(frozenset().union(*(arm.readers for arm in arms)))))
-    asked = _Asked(margin, preset, level, alternative)
-    pairs = [(a, b) for a, b in combinations(arms, 2) if _comparable(a, b)]
+    if reference is not None and reference not in set(rows["modality_id"]):
+        msg = (
+            f"the reference {reference!r} is not a modality of the study, which has {sorted(set(rows['modality_id']))}"
+        )
+        raise ValueError(msg)
+    asked = _Asked(margin, preset, level, alternative, reference)
+    pairs = [_oriented(a, b, reference) for a, b in combinations(arms, 2) if _comparable(a, b)]
     at_points = [*_patients(rows, points), *([] if known is None else _lesions(rows, known, points))]
     areas = {arm: _study(rows, [arm], level) for arm in arms}
     found = [*_area_tests(rows, pairs, asked), *(t for at in at_points for t in _point_tests(at, pairs, asked))]
@@ -173,6 +189,10 @@ def _comparable(a: _Arm, b: _Arm) -> bool:
     return a.panel == b.panel or (a.modality == b.modality and not a.readers & b.readers)
 
 
+def _oriented(a: _Arm, b: _Arm, reference: str | None) -> tuple[_Arm, _Arm]:
+    return (b, a) if a.modality == reference != b.modality else (a, b)
+
+
 def _left_out(pairs: Sequence[tuple[_Arm, _Arm]]) -> Iterator[str]:
     """Readers of one modality only, where others of the panel read in both."""
     for a, b in pairs:
@@ -228,11 +248,11 @@ def _configurations(
 def _area_tests(rows: pl.DataFrame, pairs: Sequence[tuple[_Arm, _Arm]], asked: _Asked) -> Iterator[PanelTest]:
     for a, b in pairs:
         pair = _study(rows, [a, b], asked.level).pairs[str(a), str(b)]
-        wanted = asked.margin is not None or asked.preset is not None
         yield PanelTest(
             "patients", None, "AUC", str(a), str(b), pair.difference, pair.p, math.nan, "mrmc",
             len(a.readers), len(b.readers), pair.low, pair.high,
-            pair.non_inferiority(margin=asked.margin, level=asked.level, preset=asked.preset) if wanted else None,
+            pair.non_inferiority(margin=asked.margin, level=asked.level, preset=asked.preset)
+            if asked.wants_verdict(a, b) else None,
         )  # fmt: skip
 
 

@@ -54,7 +54,7 @@ class PanelTest(NamedTuple):
     readers_a, readers_b
         How many were compared.
     low, high, verdict
-        Of an AUC only: interval of the difference, and whether a is not inferior to b.
+        Of an AUC only: interval of the difference, and whether a is not inferior to b, the reference.
     """
 
     level: Level
@@ -137,7 +137,7 @@ class ReaderPanels:
     def _test_cells(self) -> Iterator[tuple[str, ...]]:
         yield "", "at", "measure", "a", "b", "a − b", "p", "adjusted p", "by"
         for test in self.tests:
-            by = test.how if test.verdict is None else f"{test.how}, {test.verdict.label}"
+            by = test.how if test.verdict is None else f"{test.how}, {test.verdict.decision}"
             names = (test.level, _at(test.point), test.measure, test.a, test.b)
             yield *names, f"{test.difference:+.4f}", shown_p(test.p), shown_p(test.adjusted), by
 
