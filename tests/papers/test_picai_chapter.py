@@ -23,9 +23,8 @@ from isocenter.evaluation import load_challenge
 from isocenter.papers import Settings, Study, open_folder
 from isocenter.papers.picai2022 import chapter
 from isocenter.papers.picai2022._bands import bands
-from isocenter.papers.picai2022._given import given
+from isocenter.papers.picai2022._given import given, panels
 from isocenter.papers.picai2022._nulls import null_values
-from isocenter.papers.picai2022._panel import panels
 from isocenter.papers.picai2022._power import components
 from isocenter.phantoms import ROUTINE_READERS, write_picai_cohort, write_picai_routine
 from isocenter.ranking import case_draws

@@ -23,6 +23,7 @@ from sklearn.metrics import roc_auc_score
 from typer.testing import CliRunner
 
 import isocenter
+from isocenter import scores
 from isocenter.cli import app
 from isocenter.detections import detections_of
 from isocenter.readers import open_reference, read_reads, score_reads
@@ -44,6 +45,7 @@ class Exams:
     pirads: np.ndarray
     scores: dict[str, np.ndarray]
     calls: dict[int, np.ndarray]
+    table: Path
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +59,7 @@ def exams(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Exams:
             submission=by_volume(data / "picai" / "ai_bosma22a", folder / "maps"),
             grid="trust-index",
         )
+    scores.write(table, folder / "masks.parquet", record={"challenge": "picai2022-from-maps", "reference": "r"})
     found = detections_of(table)[""]
     with (data / "picai" / "marksheet.csv").open(newline="") as stream:
         sheet = {f"{row['patient_id']}_{row['study_id']}": row for row in csv.DictReader(stream)}
@@ -75,6 +78,7 @@ def exams(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Exams:
             "PSA": np.array([float(sheet[case]["psa"] or 0) for case in found.cases]),
         },
         calls={t: np.array([scored[case].read.calls(t) for case in found.cases]) for t in (3, 4)},
+        table=folder / "masks.parquet",
     )
 
 
@@ -204,3 +208,27 @@ def test_areas_and_operating_points_of_a_panel_of_one_are_those_of_plain_countin
         assert one.comparison.instance_conjugates == (pytest.approx((algorithm,), abs=1e-12),)
         # One of each: the better of the two is the better one in one of two labellings.
         assert one.comparison.p_value == (0.5 if algorithm > conjugate else 1.0)
+
+
+def test_one_command_compares_with_the_marksheet_as_plain_counting_does(exams: Exams, data: Path) -> None:
+    arguments = [
+        "compare-readers", "picai2022-from-maps", f"masks={exams.table}", "--replicates", str(REPLICATES),
+        "--seed", "1",
+        "--routine", str(data / "picai" / "marksheet.csv"), "--json",
+    ]  # fmt: skip
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    tests = json.loads(result.stdout)["tests"]
+    asked: list[Asked] = [("masks", match, point) for point in (3, 4) for match in ("sensitivity", "specificity")]
+    assert [(test["family"], test["a"], test["b"], test["cases"]) for test in tests] == [
+        ("routine", "masks", "routine", 400)
+    ] * len(asked)
+    for test, question in zip(tests, asked, strict=True):
+        _, conjugate, algorithm = counted(exams, question)
+        assert test["point"] == question[2]
+        assert test["measure"].endswith(f"at equal {question[1]}")
+        assert test["value_b"] == pytest.approx(conjugate, abs=1e-12)
+        assert test["value_a"] == pytest.approx(algorithm, abs=1e-12)
+        calls, match = exams.calls[question[2]], "specificity" if question[1] == "specificity" else "sensitivity"
+        alone = matched_bootstrap(exams.ill, calls, exams.scores["masks"], match=match, replicates=REPLICATES, seed=1)
+        assert (test["low"], test["high"], test["p"]) == (alone.low, alone.high, alone.p_value)

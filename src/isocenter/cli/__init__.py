@@ -21,6 +21,7 @@ from isocenter.cli import (
     _agreement,
     _check,
     _compare,
+    _compare_readers,
     _convert,
     _criteria,
     _deal,
@@ -98,6 +99,7 @@ app.command("score")(_score.score)
 app.command("rank")(_rank.rank)
 app.command("verify")(_verify.verify)
 app.command("compare")(_compare.compare)
+app.command("compare-readers")(_compare_readers.compare_readers)
 app.command("criteria")(_criteria.criteria)
 app.command("multiverse")(_multiverse.multiverse)
 app.command("plan-cases")(_plan_cases.plan_cases)

@@ -6,23 +6,51 @@ Before a study, cases and readers are dealt into blocks that are alike, and ever
 """
 
 from isocenter.readers._balance import Balance, FactCount, balance_of
+from isocenter.readers._comparisons import (
+    ALL_READERS,
+    FAMILIES,
+    MEASURE_NAMES,
+    StudyComparisons,
+    StudyTest,
+    compare_study,
+)
 from isocenter.readers._deal import Deal, deal, place_late
 from isocenter.readers._order import order, pseudonyms
+from isocenter.readers._panel_study import (
+    AI,
+    PANEL,
+    PanelStudy,
+    compare_with_study,
+    describe_error,
+    list_modalities,
+    make_panel_study,
+    rate_patient,
+    score_patients,
+)
 from isocenter.readers._reads import MAX_MARKS, OPERATING_POINTS, Read, Reads, ReadsError
 from isocenter.readers._reference import ReferenceCase, label_slot, open_reference
 from isocenter.readers._results import PanelResult, ReaderPoint, ReaderResult, ReaderScores, ScoredRead
+from isocenter.readers._routine import PIRADS_COLUMNS, ROUTINE, read_routine
 from isocenter.readers._score import score_reads
 from isocenter.readers._table import read_reads
 from isocenter.readers._units import read_units
 from isocenter.readers._write import mrmc_table, reads_csv, write_reads
 
 __all__ = [
+    "AI",
+    "ALL_READERS",
+    "FAMILIES",
     "MAX_MARKS",
+    "MEASURE_NAMES",
     "OPERATING_POINTS",
+    "PANEL",
+    "PIRADS_COLUMNS",
+    "ROUTINE",
     "Balance",
     "Deal",
     "FactCount",
     "PanelResult",
+    "PanelStudy",
     "Read",
     "ReaderPoint",
     "ReaderResult",
@@ -31,17 +59,27 @@ __all__ = [
     "ReadsError",
     "ReferenceCase",
     "ScoredRead",
+    "StudyComparisons",
+    "StudyTest",
     "balance_of",
+    "compare_study",
+    "compare_with_study",
     "deal",
+    "describe_error",
     "label_slot",
+    "list_modalities",
+    "make_panel_study",
     "mrmc_table",
     "open_reference",
     "order",
     "place_late",
     "pseudonyms",
+    "rate_patient",
     "read_reads",
+    "read_routine",
     "read_units",
     "reads_csv",
+    "score_patients",
     "score_reads",
     "write_reads",
 ]

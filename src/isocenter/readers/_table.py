@@ -26,9 +26,9 @@ from isocenter.problems import Problem
 from isocenter.readers._csv import csv_rows
 from isocenter.readers._reads import MAX_MARKS, Read, Reads, ReadsError, wrong_pirads, wrong_place, wrong_score
 
-_AXES = ("x", "y", "z")
+AXES = ("x", "y", "z")
 _REQUIRED = ("reader", "case", "pirads")
-COLUMNS = ("reader", "modality", "case", "score", *_AXES, "pirads")
+COLUMNS = ("reader", "modality", "case", "score", *AXES, "pirads")
 
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.IGNORECASE)
@@ -56,7 +56,20 @@ def read_reads(path: str | os.PathLike[str]) -> Reads:
         refused with the one reason.
     """
     path = Path(path)
-    header, lines = csv_rows(path, required=_REQUIRED, columns=COLUMNS, together=_AXES)
+    header, lines = csv_rows(path, required=_REQUIRED, columns=COLUMNS, together=AXES)
+    return parse_reads(path.name, header, lines)
+
+
+def parse_reads(name: str, header: Sequence[str], lines: Sequence[tuple[int, Sequence[str]]]) -> Reads:
+    """Reads from the cells of a table, with the number of each line; see `read_reads`.
+
+    Parameters
+    ----------
+    name
+        What messages call the table.
+    header
+        Columns of `COLUMNS`, in any order.
+    """
     found: list[tuple[int, str, str]] = []
     groups: dict[tuple[str, str, str], list[_Row]] = {}
     for line, values in lines:
@@ -74,20 +87,19 @@ def read_reads(path: str | os.PathLike[str]) -> Reads:
     if found:
         by_line = sorted(found, key=lambda problem: problem[0])
         problems = [
-            Problem("refused", text, case=case, file=f"{path.name}:{line}", code="bad_table")
-            for line, text, case in by_line
+            Problem("refused", text, case=case, file=f"{name}:{line}", code="bad_table") for line, text, case in by_line
         ]
-        raise ReadsError(path.name, problems)
-    return Reads(tuple(map(_read, groups.values())), name=path.name)
+        raise ReadsError(name, problems)
+    return Reads(tuple(map(_read, groups.values())), name=name)
 
 
 def _row(line: int, fields: Mapping[str, str]) -> _Row | list[str]:
     """A row of the table, or all that is wrong with its values."""
     numbers, problems = _numbers(fields)
     problems = [*(f"names no {what}" for what in ("reader", "case") if not fields[what]), *problems]
-    given = [axis for axis in _AXES if fields.get(axis)]
-    if 0 < len(given) < len(_AXES):
-        problems.append(f"half a place: a mark without {' and '.join(axis for axis in _AXES if axis not in given)}")
+    given = [axis for axis in AXES if fields.get(axis)]
+    if 0 < len(given) < len(AXES):
+        problems.append(f"half a place: a mark without {' and '.join(axis for axis in AXES if axis not in given)}")
     place = [numbers[axis] for axis in given if axis in numbers]
     problems += wrong_place(place)
     if "pirads" in numbers:
@@ -110,7 +122,7 @@ def _numbers(fields: Mapping[str, str]) -> tuple[dict[str, float], list[str]]:
     """The finite numbers of a row by column, and what is none."""
     numbers: dict[str, float] = {}
     problems = []
-    for name in ("score", *_AXES, "pirads"):
+    for name in ("score", *AXES, "pirads"):
         text = fields.get(name, "")
         number = _number(text)
         if number is not None and math.isfinite(number):

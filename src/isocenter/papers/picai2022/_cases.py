@@ -10,7 +10,8 @@ import numpy as np
 from isocenter.detections import Detections
 from isocenter.evaluation import depict
 from isocenter.papers._words import anchor, counted
-from isocenter.papers.picai2022._given import Given, why
+from isocenter.papers.picai2022._given import Given
+from isocenter.readers import describe_error
 from isocenter.report import Block, Cell, Chart, Paragraph, Section, case_figures, table
 from isocenter.stats import detection_subgroups
 
@@ -43,7 +44,7 @@ def groups(given: Given) -> Section:
             parts = detection_subgroups(first, facts, by=by)
         except ValueError as error:
             if by != _GRADE:
-                blocks.append(Paragraph(f"No groups by {by}: {why(error)}.", note=True))
+                blocks.append(Paragraph(f"No groups by {by}: {describe_error(error)}.", note=True))
             continue
         # A fact that is the truth itself, such as the grade of the biopsy, makes groups of which no AUROC is known.
         if any("auroc" not in part[0].undefined for part in parts.values()):
@@ -119,7 +120,7 @@ def _pictures(given: Given) -> Iterator[Block]:
         try:
             picture = depict(study.challenge, reference=reference, submission=outputs, case=case)
         except (ValueError, OSError) as error:
-            yield Paragraph(f"Case {case} cannot be drawn: {why(error)}.", note=True)
+            yield Paragraph(f"Case {case} cannot be drawn: {describe_error(error)}.", note=True)
             continue
         sure = f", likelihood {one.confidence[at]:.2f}, IoU {one.iou[at]:.2f}" if which == "found" else ""
         for figure in case_figures(picture, case=case, team=team, name=f"picai-{which}"):

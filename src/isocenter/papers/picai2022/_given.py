@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from isocenter.detections import Detections
 from isocenter.papers._study import Study
 from isocenter.papers._words import counted
 from isocenter.ranking import capabilities_of
-from isocenter.readers import Read, ReaderScores, Reads, ReferenceCase, open_reference, read_reads, score_reads
-from isocenter.volumes import Grid
+from isocenter.readers import (
+    PanelStudy,
+    Read,
+    ReaderScores,
+    Reads,
+    ReferenceCase,
+    describe_error,
+    list_modalities,
+    make_panel_study,
+    open_reference,
+    read_reads,
+    score_patients,
+    score_reads,
+)
 
 _PIRADS = ("1", "2", "3", "4", "5")
 _NAMED = 5
@@ -61,15 +71,6 @@ def given(study: Study) -> Given:
     return Given(study, teams, readers, routine, tuple(about_readers), tuple(about_routine))
 
 
-def why(error: Exception) -> str:
-    """What went wrong, in a sentence without its end: the first problems of many."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-    more = f"; and {len(lines) - 1 - _NAMED} more" if len(lines) - 1 > _NAMED else ""
-    return " ".join(lines[: 1 + _NAMED]).rstrip(".") + more
-
-
 def _findings(study: Study) -> dict[str, list[Detections]]:
     """By team, as far as the board ranks by findings."""
     rule, table = capabilities_of(study.main.rule), study.main.scores
@@ -85,7 +86,7 @@ def _readers(study: Study, truth: Detections) -> tuple[ReaderScores | None, list
     try:
         every = read_reads(path)
     except (ValueError, OSError) as error:
-        return None, [f"No reader is shown: {why(error)}."]
+        return None, [f"No reader is shown: {describe_error(error)}."]
     known = set(truth.cases)
     kept = _numbered([read for read in every if read.case in known], every.name)
     notes = []
@@ -95,12 +96,12 @@ def _readers(study: Study, truth: Detections) -> tuple[ReaderScores | None, list
     if not len(kept):
         return None, [*notes, "No reader is shown: no read is of a case of this phase."]
     if all(read.marks is None for read in kept):
-        return score_reads(*_of_patients(kept, truth)), notes
+        return score_patients(kept, truth), notes
     try:
         found = score_reads(kept, _reference(study, kept, truth))
     except (ValueError, OSError) as error:
-        notes.append(f"Of readers only what they say of patients is shown, not of lesions: {why(error)}.")
-        return score_reads(*_of_patients(kept, truth)), notes
+        notes.append(f"Of readers only what they say of patients is shown, not of lesions: {describe_error(error)}.")
+        return score_patients(kept, truth), notes
     return found, [*notes, *found.remarks]
 
 
@@ -133,22 +134,6 @@ def _reference(study: Study, reads: Reads, truth: Detections) -> dict[str, Refer
     return {case: one._replace(weight=weight[case]) for case, one in found.items()}
 
 
-def _of_patients(reads: Reads, truth: Detections) -> tuple[Reads, dict[str, ReferenceCase]]:
-    """The reads without places, and cases without lesions: all that is needed to say who called which patient."""
-    plain = [replace(read, marks=None, pirads=rating(read)) for read in reads]
-    grid = Grid((1, 1, 1))
-    cases = zip(truth.cases, truth.weight.tolist(), truth.truth.tolist(), strict=True)
-    reference = {name: ReferenceCase(np.zeros((1, 1, 1), np.uint8), grid, weight, ill) for name, weight, ill in cases}
-    return Reads(tuple(plain), reads.name), reference
-
-
-def rating(read: Read) -> int:
-    """The PI-RADS of the patient: that of the highest mark, 1 if there was nothing to mark."""
-    if read.marks is None:
-        return read.pirads or 1
-    return max((int(mark.pirads) for mark in read.marks), default=1)
-
-
 def _routine(study: Study, truth: Detections) -> tuple[dict[str, int], list[str]]:
     path = study.folder.file("routine.csv")
     if path is None:
@@ -157,7 +142,7 @@ def _routine(study: Study, truth: Detections) -> tuple[dict[str, int], list[str]
     try:
         rows = study.folder.rows(path.name) or []
     except (ValueError, OSError) as error:
-        return {}, [f"Clinical routine is not compared: {why(error)}."]
+        return {}, [f"Clinical routine is not compared: {describe_error(error)}."]
     problems = list(_wrong_routine(rows))
     if problems:
         more = f"; and {len(problems) - _NAMED} more" if len(problems) > _NAMED else ""
@@ -187,3 +172,10 @@ def _wrong_routine(rows: list[dict[str, str]]) -> Iterator[str]:
         if row["case"] in seen:
             yield f"line {number}: {row['case']!r} is there twice; the routine has one PI-RADS per case"
         seen.add(row["case"])
+
+
+def panels(given: Given) -> Iterator[PanelStudy]:
+    """A study for every modality, of the best team against its readers."""
+    for modality in list_modalities(given.readers) if given.readers is not None else ():
+        assert given.readers is not None
+        yield make_panel_study(given.readers, modality, given.teams[given.best])

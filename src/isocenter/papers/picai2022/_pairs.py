@@ -10,8 +10,9 @@ import polars as pl
 from isocenter.contest import Decision
 from isocenter.detections import Detections
 from isocenter.papers._words import counted, p_value
-from isocenter.papers.picai2022._given import Given, why
+from isocenter.papers.picai2022._given import Given
 from isocenter.papers.picai2022._nulls import FEWEST, null_plot
+from isocenter.readers import describe_error
 from isocenter.report import Block, Cell, Chart, Paragraph, Section, Table, matrix_plot, metric_label, table
 from isocenter.stats import InstanceComparison, LesionRows, PermutationTest, compare_instances, permutation_test
 
@@ -153,7 +154,7 @@ def _drawn(given: Given, teams: Sequence[str]) -> Iterator[Block]:
         try:
             found = _instances(given, first, team)
         except ValueError as error:
-            notes.append(f"{first} and {team} are not compared: {why(error)}.")
+            notes.append(f"{first} and {team} are not compared: {describe_error(error)}.")
             continue
         rows.append(
             (

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from isocenter.papers._words import counted
-from isocenter.papers.picai2022._given import Given
-from isocenter.papers.picai2022._panel import AI, PANEL, PanelStudy, panels
+from isocenter.papers.picai2022._given import Given, panels
+from isocenter.readers import AI, PANEL, PanelStudy
 from isocenter.report import Block, Cell, Paragraph, Section, Table, table
 from isocenter.stats import PairComponents, VarianceComponents, designs, power_grid
 from isocenter.stats.mrmc import analyse

@@ -11,9 +11,9 @@ import polars as pl
 from isocenter.metrics import RocCurve
 from isocenter.papers._words import counted, p_value
 from isocenter.papers.picai2022._curves import marks
-from isocenter.papers.picai2022._given import Given
+from isocenter.papers.picai2022._given import Given, panels
 from isocenter.papers.picai2022._nulls import FEWEST, null_plot
-from isocenter.papers.picai2022._panel import AI, PANEL, PanelStudy, against, panels
+from isocenter.readers import AI, PANEL, PanelStudy, compare_with_study
 from isocenter.report import Block, Cell, Chart, Paragraph, Section, Table, roc_plot, table
 from isocenter.stats import AgainstPanel, AtPoint
 from isocenter.stats.mrmc import average_curves
@@ -33,7 +33,7 @@ def _compared(given: Given, study: PanelStudy, *, tag: str) -> Iterator[Block]:
     of = f" of {study.modality}" if study.modality else ""
     panel = f"{counted(study.readers, 'reader')}{of}"
     given.study.move(0, 1, f"comparing {given.best} with {panel}")
-    found, notes = against(study, level=given.study.settings.level)
+    found, notes = compare_with_study(study, level=given.study.settings.level)
     if found is not None:
         yield _sentence(given, found, panel)
         yield _average(given, study, panel, tag)

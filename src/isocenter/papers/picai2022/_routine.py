@@ -10,7 +10,8 @@ import numpy as np
 
 from isocenter.papers._words import counted, p_value
 from isocenter.papers.picai2022._curves import CALLS
-from isocenter.papers.picai2022._given import Given, why
+from isocenter.papers.picai2022._given import Given
+from isocenter.readers import describe_error
 from isocenter.report import Block, Cell, Paragraph, Section, Table, table
 from isocenter.stats import MatchedBootstrap, matched_bootstrap
 
@@ -61,7 +62,7 @@ def _matched(given: Given, notes: list[str]) -> Iterator[tuple[int, MatchedBoots
                 seed=settings.seed,
             )
         except ValueError as error:
-            notes.append(f"PI-RADS ≥ {point}, equal {match}: not compared, {why(error)}.")
+            notes.append(f"PI-RADS ≥ {point}, equal {match}: not compared, {describe_error(error)}.")
         else:
             yield point, found
 
