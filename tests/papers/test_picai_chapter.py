@@ -6,6 +6,7 @@ import math
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -32,7 +33,10 @@ from isocenter.report import Band, Chart, Paragraph, Report, Section, Table, rep
 from isocenter.stats import Design, PermutationTest, ai_against_panel, matched_bootstrap, permutation_test, power
 from isocenter.stats.mrmc import analyse
 
-SECTIONS = ["curves", "algorithms", "readers", "power", "routine", "groups", "lesions", "disqualified"]
+SECTIONS = [
+    "cohort", "curves", "algorithms", "routine", "readers", "configurations", "panels", "power", "groups", "lesions",
+    "disqualified",
+]  # fmt: skip
 RECORD = {"challenge": "picai2022", "isocenter": "0", "reference": "r" * 64, "policies": {}}
 CASES = 24
 
@@ -162,7 +166,7 @@ def test_a_full_folder_has_every_section_and_picture(demo: Path) -> None:
     assert list(charts(found["curves"])) == ["roc", "precision-recall", "froc", "auroc-and-average-precision"]
     assert "average-curve" in charts(found["readers"])
     assert {row["Of"] for row in table(found["readers"], "operating-points")} == {"Patients", "Lesions"}
-    assert len(table(found["routine"], "matched-routine")) == 4
+    assert len(table(found["routine"], "matched-routine")) == 5 * 4
     captions = [chart.caption for chart in charts(found["lesions"]).values()]
     assert [any(f" {which}, in case" in caption for caption in captions) for which in ("found", "missed")] == [
         True,
@@ -271,7 +275,17 @@ def test_separated_instances_have_the_smallest_p_there_is(home: Home) -> None:
     assert p["Aare", "Inn"] == pytest.approx(1 / 20)
     assert p["Inn", "Aare"] == 1
     assert "permutation-algorithms" in charts(found)
-    assert [row["Team"] for row in table(found, "instances")] == ["Inn"]
+    assert [(row["Team"], row["Other team"]) for row in table(found, "instances")] == [("Aare", "Inn")]
+
+
+def test_the_first_five_are_all_compared_with_each_other(home: Home) -> None:
+    for number in range(6):
+        home.team(f"team-{number}", 4.0 - number / 2, instances=2)
+    first = home.study.main.ranked[:5]
+    rows = table(home.sections()["algorithms"], "instances")
+    assert [(row["Team"], row["Other team"]) for row in rows] == list(combinations(first, 2))
+    p = [float(row["Holm"]) for row in rows]
+    assert all(holm >= float(row["p"]) - 1e-9 for holm, row in zip(p, rows, strict=True))
 
 
 def test_teams_that_were_trained_once_are_compared_by_draws_of_the_cases_only(home: Home) -> None:
@@ -325,9 +339,11 @@ def test_the_numbers_of_the_readers_are_those_of_the_statistics(home: Home) -> N
     areas = {row["Who"]: row["AUROC"] for row in table(found, "reader-areas")}
     assert areas["Aare"] == f"{expected.study.modalities['algorithm'].auc:.3f}"
     assert areas["3 readers of bpMRI"] == f"{expected.study.modalities['readers'].auc:.3f}"
-    assert [row["Holm"] for row in table(found, "operating-points")] == [
-        f"{one.adjusted:.3f}" for one in expected.points
-    ]
+    rows = table(found, "operating-points")
+    assert [row["p"] for row in rows] == [f"{one.comparison.p_value:.3f}" for one in expected.points]
+    tests = [test for test in given(home.study).compared.of_family("readers") if test.point is not None]
+    assert [row["Holm"] for row in rows] == [f"{test.adjusted:.3f}" for test in tests]
+    assert [row["Published p"] for row in rows] == [f"{test.published_p:.3f}" for test in tests]
     assert "permutation-readers" in charts(found)
     assert "Lesions are not compared: the reads say nothing of places." in notes(found)
 
@@ -460,14 +476,41 @@ def test_the_routine_is_matched_at_both_operating_points(home: Home) -> None:
     pirads[0] = 2
     home.routine(pirads)
     rows = table(home.sections()["routine"], "matched-routine")
-    assert rows[0]["Compared"] == "PI-RADS ≥ 3: specificity at a sensitivity of 0.875"
-    assert rows[1]["Compared"] == "PI-RADS ≥ 3: sensitivity at a specificity of 0.500"
-    assert rows[3]["Compared"] == "PI-RADS ≥ 4: sensitivity at a specificity of 1.000"
+    assert [(row["Routine calls at"], row["Compared"]) for row in rows] == [
+        ("PI-RADS ≥ 3", "specificity at equal sensitivity"),
+        ("PI-RADS ≥ 3", "sensitivity at equal specificity"),
+        ("PI-RADS ≥ 4", "specificity at equal sensitivity"),
+        ("PI-RADS ≥ 4", "sensitivity at equal specificity"),
+    ]
     (found,) = given(home.study).teams["Aare"]
-    expected = matched_bootstrap(found.truth, np.array(pirads) >= 3, found.likelihood, replicates=400)
-    assert rows[0]["Aare"] == f"{expected.instance_conjugates[0]:.3f}"
+    expected = matched_bootstrap(found.truth, np.array(pirads) >= 3, found.likelihood, replicates=200)
+    assert rows[0]["Team's"] == f"{expected.instance_conjugates[0]:.3f}"
+    assert (rows[0]["Routine's"], rows[1]["Routine's"]) == ("0.500", "0.875")
     assert rows[0]["p"] == f"{expected.p_value:.3f}"
-    assert rows[0]["Gap"] == f"{expected.gap:.3f}"
+    assert rows[0]["P(as good)"] == f"{expected.prob_ai_at_least:.3f}"
+
+
+def test_each_of_the_first_five_is_compared_with_the_routine(home: Home) -> None:
+    for number in range(6):
+        home.team(f"team-{number}", 4.0 - number / 2)
+    home.routine([4 if ill(case) else 1 + case % 3 for case in range(CASES)])
+    rows = table(home.sections()["routine"], "matched-routine")
+    assert list(dict.fromkeys(row["Team"] for row in rows)) == home.study.main.ranked[:5]
+    assert len(rows) == 5 * 4
+
+
+def test_a_routine_with_places_is_compared_by_its_lesions(demo: Path, tmp_path: Path) -> None:
+    copied = tmp_path / "edition"
+    copied.mkdir()
+    for name in ("challenge.toml", "scores", "reference"):
+        (copied / name).symlink_to(demo / name)
+    lines = (demo / "reads.csv").read_text(encoding="utf-8").splitlines()
+    mine = [line.replace("Reader A,bpMRI", "Clinic,") for line in lines[1:] if line.startswith("Reader A,bpMRI")]
+    (copied / "routine.csv").write_text("\n".join([lines[0], *mine]) + "\n", encoding="utf-8")
+    found = written(Study(open_folder(copied), Settings(replicates=50)))["routine"]
+    rows = table(found, "matched-routine-lesions")
+    assert {row["Compared"] for row in rows} <= {"precision at equal recall", "recall at equal precision"}
+    assert rows
 
 
 def test_a_routine_that_an_algorithm_cannot_meet_is_said(home: Home) -> None:
@@ -490,13 +533,11 @@ def test_cases_without_a_routine_read_are_left_out_and_counted(home: Home) -> No
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("case\nC000\n", "there is no column 'pirads'"),
-        (
-            "case,pirads\nC000,6\nC000,3\n",
-            "line 2: PI-RADS '6'; expected 1, 2, 3, 4 or 5; line 3: 'C000' is there twice",
-        ),
-        ("case,pirads\n", "there are no rows"),
-        ("case,pirads\nC000,3,1\n", "line 2: 3 cells"),
+        ("case\nC000\n", "there is no column of PI-RADS"),
+        ("case,pirads\nC000,6\nC000,3\nC000,3\n", "PI-RADS 6 of the patient; expected 1, 2, 3, 4 or 5"),
+        ("case,pirads\nC000,6\nC000,3\nC000,3\n", "names a case again; the routine has one PI-RADS per case"),
+        ("case,pirads\n", "there is no row with a PI-RADS"),
+        ("case,pirads\nC000,3,1\n", "has 3 values; the header has 2 columns"),
         ("case,pirads\nC000,3\nC003,4\n", "PI-RADS ≥ 3, equal sensitivity: not compared"),
     ],
 )
@@ -504,6 +545,89 @@ def test_a_routine_that_cannot_be_used_is_a_note(home: Home, text: str, expected
     home.team("Aare", 2.0)
     (home.path / "routine.csv").write_text(text, encoding="utf-8")
     assert expected in notes(home.sections()["routine"])
+
+
+# Panels, and the cohort
+
+
+def full_study(home: Home) -> dict[str, Section]:
+    home.team("Aare", 2.5, instances=2)
+    home.team("Inn", 1.0)
+    home.reads(["Ann", "Bob", "Cid", "Dee"], modalities=("bpMRI", "mpMRI"))
+    lines = ["reader_id,panel", "Ann,expert", "Bob,expert", "Cid,other", "Dee,other", "Eve,other"]
+    (home.path / "panels.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return home.sections()
+
+
+def test_every_team_meets_every_configuration_of_readers(home: Home) -> None:
+    found = full_study(home)["configurations"]
+    areas = table(found, "configurations-auroc")
+    assert [(row["Team"], row["Readers"], row["Modality"]) for row in areas] == [
+        (team, panel, modality)
+        for team in ("Aare", "Inn")
+        for modality in ("bpMRI", "mpMRI")
+        for panel in ("all", "expert", "other")
+    ]
+    for number in (1, 2):
+        rows = table(found, f"configurations-{number}")
+        assert len({(row["Readers"], row["Modality"], row["At"]) for row in rows}) == 12  # and six on the full scale
+    assert list(charts(found)) == ["configurations-patients", "configurations-patients-2"]
+    data = charts(found)["configurations-patients"].data
+    assert data is not None
+    tests = given(home.study).compared.of_family("readers", "patients")
+    assert data["difference"].to_list() == [test.difference for test in tests if test.modality == "bpMRI"]
+    assert "Left out of panels.csv: 1 reader without a read of this phase." in notes(found)
+
+
+def test_readers_are_compared_with_readers_and_nobody_is_named(home: Home) -> None:
+    sections = full_study(home)
+    found = sections["panels"]
+    means = table(found, "configurations-readers")
+    assert len(means) == 18
+    assert {row["At"] for row in means} == {"full scale", "PI-RADS ≥ 3", "PI-RADS ≥ 4"}
+    pairs = {(row["First panel"], row["Second panel"]) for row in table(found, "panel-tests")}
+    assert pairs == {
+        ("all, bpMRI", "all, mpMRI"),
+        ("expert, bpMRI", "expert, mpMRI"),
+        ("other, bpMRI", "other, mpMRI"),
+        ("expert, bpMRI", "other, bpMRI"),
+        ("expert, mpMRI", "other, mpMRI"),
+    }
+    page = report_html(Report("t", "", tuple(sections.values())))
+    assert not any(name in page for name in ("Ann", "Bob", "Cid", "Dee"))
+
+
+def test_without_panels_it_is_said_what_would_show_them(home: Home) -> None:
+    home.team("Aare", 2.0)
+    home.reads(["Ann", "Bob"])
+    found = home.sections()
+    assert "from a file panels.csv" in notes(found["configurations"])
+    assert {row["Panel"] for row in table(found["panels"], "configurations-readers")} == {"all"}
+
+
+@pytest.mark.parametrize("text", ["who,panel\nAnn,expert\n", "reader_id,panel\nAnn,\n", ""])
+def test_panels_that_cannot_be_used_are_a_note(home: Home, text: str) -> None:
+    home.team("Aare", 2.0)
+    home.reads(["Ann", "Bob"])
+    (home.path / "panels.csv").write_text(text, encoding="utf-8")
+    assert "Panels of readers are not compared" in notes(home.sections()["configurations"])
+
+
+def test_the_table_of_the_cohort_counts_cases_lesions_and_facts(home: Home) -> None:
+    home.team("Aare", 2.0)
+    home.routine([4 if ill(case) else 2 for case in range(CASES - 1)])
+    rows = [f"C{case:03d},{50 + case},{'AB'[case % 2]},{'' if case else 'x'}" for case in range(CASES)]
+    (home.path / "cases.csv").write_text("\n".join(["case,age,site,note", *rows]) + "\n", encoding="utf-8")
+    found = {row[""]: row for row in table(home.sections()["cohort"], "cohort-table")}
+    assert found["Cases"] == {
+        "": "Cases", "All": "24 (100 %)", "Benign or indolent": "16 (67 %)", "Significant cancer": "8 (33 %)",
+    }  # fmt: skip
+    assert (found["Lesions"]["All"], found["– of grade 4"]["Significant cancer"]) == ("8", "4 (50 %)")
+    assert found["age, median (quartiles)"]["All"] == "61.5 (55.8 to 67.2)"
+    assert found["site: A"]["Significant cancer"] == "4 (50 %)"
+    assert found["PI-RADS 4 in routine"]["Significant cancer"] == "8 (100 %)"
+    assert found["PI-RADS 2 in routine"]["Benign or indolent"] == "15 (94 %)"
+    assert found["– note unknown"]["All"] == "23 (96 %)"
 
 
 # Groups, little data, hostile names

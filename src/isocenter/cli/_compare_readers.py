@@ -290,7 +290,7 @@ def _show(found: StudyComparisons, *, title: str) -> None:
         "panels. Holm: adjusted for all tests of the comparison, patients and lesions apart. Published: PI-CAI's test. "
         f"Verdict: non-inferiority with a margin of {found.margin:g}."
     )
-    for note in found.notes:
+    for note in dict.fromkeys(note for notes in found.notes.values() for note in notes):
         typer.echo(printable(note))
 
 

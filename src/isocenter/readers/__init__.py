@@ -10,9 +10,11 @@ from isocenter.readers._comparisons import (
     ALL_READERS,
     FAMILIES,
     MEASURE_NAMES,
+    Measure,
     StudyComparisons,
     StudyTest,
     compare_study,
+    find_published_test,
 )
 from isocenter.readers._deal import Deal, deal, place_late
 from isocenter.readers._order import order, pseudonyms
@@ -49,6 +51,7 @@ __all__ = [
     "Balance",
     "Deal",
     "FactCount",
+    "Measure",
     "PanelResult",
     "PanelStudy",
     "Read",
@@ -66,6 +69,7 @@ __all__ = [
     "compare_with_study",
     "deal",
     "describe_error",
+    "find_published_test",
     "label_slot",
     "list_modalities",
     "make_panel_study",

@@ -38,6 +38,7 @@ from isocenter.stats import (
     MatchedBootstrap,
     NonInferiority,
     PanelTest,
+    PermutationTest,
     ReaderPanels,
     adjust,
     compare_instances,
@@ -106,6 +107,8 @@ class StudyTest(NamedTuple):
         Non-inferiority of a in AUROC, where readers are compared on the full scale.
     verdict_adjusted
         Its one-sided p, by Holm's method for all verdicts of the family.
+    at_least_as_good
+        Of the routine: the share of draws in which at least half of the instances reach it; NaN elsewhere.
     size_a, size_b
         How many instances or readers there are on either side.
     cases
@@ -129,6 +132,7 @@ class StudyTest(NamedTuple):
     published_p: float
     verdict: NonInferiority | None
     verdict_adjusted: float
+    at_least_as_good: float
     size_a: int
     size_b: int
     cases: int
@@ -151,14 +155,14 @@ class StudyComparisons:
         Every panel, modality and operating point with the means of its readers: of three panels and two modalities 18
         for patients and 12 for lesions.
     notes
-        What was not compared, and why; and what else a reader of the result must know.
+        By family what was not compared, and why; and what else a reader of the result must know.
     margin, level, replicates, seed
         Of non-inferiority; of intervals; of the draws.
     """
 
     tests: tuple[StudyTest, ...]
     configurations: tuple[Configuration, ...]
-    notes: tuple[str, ...]
+    notes: Mapping[Family, tuple[str, ...]]
     margin: float
     level: float
     replicates: int
@@ -170,7 +174,17 @@ class StudyComparisons:
 
     def table(self) -> pl.DataFrame:
         """One row per test; what is undefined is null."""
-        numbers = ("value_a", "value_b", "difference", "low", "high", "p", "adjusted", "published_p")
+        numbers = (
+            "value_a",
+            "value_b",
+            "difference",
+            "low",
+            "high",
+            "p",
+            "adjusted",
+            "published_p",
+            "at_least_as_good",
+        )
         names = [name for name in StudyTest._fields if name not in ("verdict", "verdict_adjusted")]
         rows = [
             {name: getattr(test, name) for name in names}
@@ -185,7 +199,7 @@ class StudyComparisons:
         ]
         text = dict.fromkeys(("family", "level", "a", "b", "modality", "measure", "verdict"), pl.String())
         whole = ("point", "size_a", "size_b", "cases")
-        floats = dict.fromkeys((*numbers, "margin", "verdict_p", "verdict_adjusted"), pl.Float64())
+        floats = dict.fromkeys((*numbers, "margin", "verdict_p", "verdict_adjusted", "at_least_as_good"), pl.Float64())
         schema = {**text, **dict.fromkeys(whole, pl.Int64()), **floats, "accepted": pl.Boolean()}
         order = [*names, "margin", "verdict", "accepted", "verdict_p", "verdict_adjusted"]
         return pl.DataFrame(rows, schema={name: schema[name] for name in order}).fill_nan(None)
@@ -195,7 +209,7 @@ class StudyComparisons:
         return {
             "tests": self.table().to_dicts(),
             "configurations": [one._asdict() | {"values": dict(one.values)} for one in self.configurations],
-            "notes": list(self.notes),
+            "notes": {family: list(notes) for family, notes in self.notes.items()},
             "margin": self.margin,
             "level": self.level,
             "replicates": self.replicates,
@@ -215,7 +229,7 @@ class _Asked:
     seed: int
     workers: int
     move: Progress
-    notes: list[str]
+    notes: dict[Family, list[str]]
 
 
 def compare_study(
@@ -275,7 +289,17 @@ def compare_study(
     if wrong := sorted(set(points) - set(OPERATING_POINTS)):
         msg = f"operating points are PI-RADS {', '.join(map(str, OPERATING_POINTS))}, not {wrong[0]}"
         raise ValueError(msg)
-    asked = _Asked(teams, tuple(points), margin, level, replicates, seed, workers, progress or _ignore, [])
+    asked = _Asked(
+        teams,
+        tuple(points),
+        margin,
+        level,
+        replicates,
+        seed,
+        workers,
+        progress or _ignore,
+        {name: [] for name in FAMILIES},
+    )
     groups = _complete_panels(readers, panels)
     tests = list(_compare_algorithms(asked, measures))
     tests += _compare_routine(asked, routine)
@@ -285,7 +309,7 @@ def compare_study(
     return StudyComparisons(
         tests=tuple(_adjust([*tests, *between])),
         configurations=configurations,
-        notes=tuple(dict.fromkeys(asked.notes)),
+        notes={family: tuple(dict.fromkeys(notes)) for family, notes in asked.notes.items()},
         margin=margin,
         level=level,
         replicates=replicates,
@@ -319,13 +343,15 @@ def _complete_panels(
 def _compare_algorithms(asked: _Asked, measures: Sequence[Measure]) -> Iterator[StudyTest]:
     pairs = list(combinations(asked.teams, 2))
     if pairs and not asked.replicates:
-        asked.notes.append("Algorithms are not compared with each other, as no replicates were asked for.")
+        asked.notes["algorithms"].append(
+            "Algorithms are not compared with each other, as no replicates were asked for."
+        )
         return
     for number, ((a, b), measure) in enumerate(product(pairs, measures)):
         asked.move(number, len(pairs) * len(measures), f"comparing {a} and {b}")
         one, other = asked.teams[a], asked.teams[b]
         if one[0].cases != other[0].cases:
-            asked.notes.append(f"{a} and {b} are not compared: they have cases of their own.")
+            asked.notes["algorithms"].append(f"{a} and {b} are not compared: they have cases of their own.")
             continue
         try:
             found = compare_instances(
@@ -342,7 +368,7 @@ def _compare_algorithms(asked: _Asked, measures: Sequence[Measure]) -> Iterator[
                 workers=asked.workers,
             )
         except ValueError as error:
-            asked.notes.append(f"{a} and {b} are not compared: {describe_error(error)}.")
+            asked.notes["algorithms"].append(f"{a} and {b} are not compared: {describe_error(error)}.")
             continue
         levels: dict[Measure, Literal["patients", "lesions", "both"]] = {
             "auroc": "patients",
@@ -365,14 +391,19 @@ class _Tested(NamedTuple):
     published_p: float
 
 
-def _read_test(result: Any) -> _Tested:
-    """What a comparison of instances and readers found, with the p of the published permutation test beside it.
+def find_published_test(result: Any) -> PermutationTest:
+    """The permutation test that PI-CAI published, of a comparison of instances, or of instances and readers.
 
     A result without `published` is one of the published test itself.
     """
+    test: PermutationTest = getattr(result, "published", None) or result.test
+    return test
+
+
+def _read_test(result: Any) -> _Tested:
+    """What a comparison of instances and readers found, with the p of the published permutation test beside it."""
     low, high = (float(getattr(result, name, math.nan)) for name in ("low", "high"))
-    published = getattr(result, "published", result)
-    return _Tested(result.difference, low, high, result.p_value, published.p_value)
+    return _Tested(result.difference, low, high, result.p_value, find_published_test(result).p_value)
 
 
 def _make_test(
@@ -388,10 +419,12 @@ def _make_test(
     modality: str = "",
     point: float | None = None,
     verdict: NonInferiority | None = None,
+    at_least_as_good: float = math.nan,
 ) -> StudyTest:
     return StudyTest(
         family, level, a, b, modality, None if point is None else int(point), measure, *values,
-        tested.difference, tested.low, tested.high, tested.p, math.nan, tested.published_p, verdict, math.nan, *sizes,
+        tested.difference, tested.low, tested.high, tested.p, math.nan, tested.published_p, verdict, math.nan,
+        at_least_as_good, *sizes,
     )  # fmt: skip
 
 
@@ -403,12 +436,12 @@ def _compare_routine(asked: _Asked, routine: ReaderScores | None) -> Iterator[St
     if routine is None:
         return
     if not asked.replicates:
-        asked.notes.append("Clinical routine is not compared, as no replicates were asked for.")
+        asked.notes["routine"].append("Clinical routine is not compared, as no replicates were asked for.")
         return
     by_case = {one.read.case: one for one in routine.reads}
     placed = any(one.hits for one in routine.reads) and all(one.hits or not one.drawn for one in routine.reads)
     if not placed:
-        asked.notes.append("Lesions are not compared with the routine: its reads say nothing of places.")
+        asked.notes["routine"].append("Lesions are not compared with the routine: its reads say nothing of places.")
     steps = list(product(asked.teams, asked.points, (*_PATIENT, *(_LESION if placed else ()))))
     for number, (team, point, match) in enumerate(steps):
         asked.move(number, len(steps), f"comparing {team} with clinical routine")
@@ -417,10 +450,12 @@ def _compare_routine(asked: _Asked, routine: ReaderScores | None) -> Iterator[St
         try:
             found, published = (_match_routine(asked, mine, reads, (point, match), flavour) for flavour in _FLAVOURS)
         except ValueError as error:
-            asked.notes.append(f"{team}, PI-RADS ≥ {point}, equal {match}: not compared, {describe_error(error)}.")
+            asked.notes["routine"].append(
+                f"{team}, PI-RADS ≥ {point}, equal {match}: not compared, {describe_error(error)}."
+            )
             continue
         if not found.matched:
-            asked.notes.append(
+            asked.notes["routine"].append(
                 f"PI-RADS ≥ {point}: {team} has no threshold at which its {match} is that of the routine; it stays off "
                 f"by {found.gap:.3f}, and is compared somewhere else."
             )
@@ -431,6 +466,7 @@ def _compare_routine(asked: _Asked, routine: ReaderScores | None) -> Iterator[St
             values=(found.routine_conjugate + found.difference, found.routine_conjugate),
             tested=_Tested(found.difference, found.low, found.high, found.p_value, published.p_value),
             sizes=(len(mine), 1, found.cases),
+            at_least_as_good=found.prob_ai_at_least,
         )  # fmt: skip
 
 
@@ -484,7 +520,7 @@ def _compare_readers(
             study, level=asked.level, points=asked.points, readers=members, margin=asked.margin
         )
         common = "Lesions are not compared: the reads"
-        asked.notes.extend(
+        asked.notes["readers"].extend(
             note if note.startswith(common) else f"{team}, {panel} readers{of}: {note[:1].lower()}{note[1:]}"
             for note in notes
         )
@@ -545,11 +581,11 @@ def _compare_panels(
             )
         except ValueError as error:
             what = "lesions are" if lesions is not None else "operating points are" if points else "readers are"
-            asked.notes.append(f"Readers against readers: {what} not compared: {describe_error(error)}.")
+            asked.notes["panels"].append(f"Readers against readers: {what} not compared: {describe_error(error)}.")
             if lesions is None and not points:
                 return [], ()
             lesions, points = (None, points) if lesions is not None else (None, ())
-    asked.notes.extend(f"{_unname(note)[:1].upper()}{_unname(note)[1:].rstrip('.')}." for note in found.notes)
+    asked.notes["panels"].extend(f"{_unname(note)[:1].upper()}{_unname(note)[1:].rstrip('.')}." for note in found.notes)
     means: dict[tuple[str, str, float | None, str], tuple[float, int]] = {
         (one.level, f"{one.panel}, {one.modality}", one.point, measure): (value, one.readers)
         for one in found.configurations

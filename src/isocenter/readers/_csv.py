@@ -14,8 +14,10 @@ from isocenter.readers._reads import ReadsError
 _MOST_BYTES = 32 << 20
 
 
-def csv_lines(path: Path) -> list[tuple[int, list[str]]]:
+def csv_lines(path: Path, *, semicolons: bool = False) -> list[tuple[int, list[str]]]:
     """The lines that are not empty, the header among them, with their numbers; blanks are stripped.
+
+    Columns are separated by commas, or if `semicolons` are allowed by what the header has more of.
 
     Raises
     ------
@@ -24,7 +26,10 @@ def csv_lines(path: Path) -> list[tuple[int, list[str]]]:
     """
     if (size := path.stat().st_size) > _MOST_BYTES:
         raise _refusal(path, f"has {size:,} bytes; such a table has no more than {_MOST_BYTES:,}")
-    reader = csv.reader(io.StringIO(_text(path), newline=""), strict=True)
+    text = _text(path)
+    head = text.lstrip().partition("\n")[0]
+    separator = ";" if semicolons and head.count(";") > head.count(",") else ","
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
         lines = [(reader.line_num, [value.strip() for value in values]) for values in reader]
     except csv.Error as error:

@@ -26,9 +26,10 @@ _UNKNOWN = ("", "n/a", "na", "nan", "-")
 def read_routine(path: str | os.PathLike[str], *, column: str | None = None) -> Reads:
     """Read the reports of clinical routine as the reads of one reader.
 
-    The file is a table in CSV with a row per case and a column for its PI-RADS, such as routine.csv, cases.csv or the
-    marksheet of PI-CAI; or a `reads.csv` of one reader, with marks. Of several PI-RADS in a cell, separated by commas,
-    the highest counts. A cell without a number ("", "N/A") is a case that nobody read, and is left out.
+    The file is a table in CSV, with commas or semicolons. It has a row per case and a column for its PI-RADS, such as
+    routine.csv, cases.csv or the marksheet of PI-CAI; or it is a `reads.csv` of one reader, with marks. Of several
+    PI-RADS in a cell, separated by commas, the highest counts. A cell without a number ("", "N/A") is a case that
+    nobody read, and is left out.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ def read_routine(path: str | os.PathLike[str], *, column: str | None = None) -> 
         With every problem and its line.
     """
     path = Path(path)
-    (first, header), *lines = csv_lines(path)
+    (first, header), *lines = csv_lines(path, semicolons=True)
     names = {name.lower(): at for at, name in reversed(list(enumerate(header)))}
     if column is None and {"x", "y", "z", "case", "pirads"} <= names.keys():
         return _read_marks(path)
@@ -102,9 +103,6 @@ def _find_column(header: Sequence[str], names: Mapping[str, int], column: str | 
 
 
 def _describe_header(header: Sequence[str], case: int | None, rating: int | None, column: str | None) -> Iterator[str]:
-    if len(header) == 1 and ";" in header[0]:
-        yield "columns are separated by semicolons; expected commas, and decimal points in numbers"
-        return
     if case is None:
         yield f"there is no column of cases; expected one of {', '.join(_CASE_COLUMNS)}"
     if rating is None and column is not None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from isocenter.papers._study import Study
 from isocenter.papers.picai2022._cases import disqualified, groups, lesions
+from isocenter.papers.picai2022._cohort import cohort
+from isocenter.papers.picai2022._configurations import configurations, readers_and_readers
 from isocenter.papers.picai2022._curves import curves
 from isocenter.papers.picai2022._given import given
 from isocenter.papers.picai2022._pairs import algorithms
@@ -25,5 +27,8 @@ def chapter(study: Study) -> list[Section]:
     found = given(study)
     if not found.teams:
         return [disqualified(found)]
-    sections = [curves, algorithms, readers, power, routine, groups, lesions, disqualified]
+    sections = [
+        cohort, curves, algorithms, routine, readers, configurations, readers_and_readers, power, groups, lesions,
+        disqualified,
+    ]  # fmt: skip
     return [section(found) for section in sections]

@@ -12,9 +12,9 @@ from isocenter.detections import Detections
 from isocenter.metrics import operating_point
 from isocenter.papers._words import counted
 from isocenter.papers.picai2022._bands import bands, draws_for
-from isocenter.papers.picai2022._given import Given
+from isocenter.papers.picai2022._given import CALLS, Given
 from isocenter.ranking import BoardRow
-from isocenter.readers import ReaderPoint
+from isocenter.readers import ReaderPoint, rate_patient
 from isocenter.report import (
     Band,
     Block,
@@ -29,9 +29,6 @@ from isocenter.report import (
     roc_plot,
     scatter_plot,
 )
-
-CALLS = (3, 4)
-"""PI-RADS from which on a patient or a lesion is called, of the operating points that are compared."""
 
 _DRAWN = 10  # teams with a curve: there are ten kinds of line
 _BANDED = 2  # of them with a band; more would lie on each other
@@ -155,15 +152,16 @@ def marks(
 
 def _marks_of_routine(given: Given) -> list[OperatingMark]:
     """Where clinical routine operates."""
-    first = next(iter(given.teams.values()))[0]
-    at = np.array([case in given.routine for case in first.cases])
-    pirads = np.array([given.routine[case] for case in first.cases if case in given.routine])
-    ill = first.truth[at]
+    if given.routine is None:
+        return []
+    reads = given.routine.reads
+    ill, weight = np.array([one.positive for one in reads]), np.array([one.weight for one in reads])
+    pirads = np.array([rate_patient(one.read) for one in reads])
     if not 0 < ill.sum() < ill.size:
         return []
     marks = []
     for threshold in CALLS:
-        point = operating_point(ill, pirads, threshold=threshold, weight=first.weight[at])
+        point = operating_point(ill, pirads, threshold=threshold, weight=weight)
         kind = f"Routine, PI-RADS ≥ {threshold}"
         marks.append(OperatingMark(kind, 1 - point.specificity, point.sensitivity, kind))
     return marks

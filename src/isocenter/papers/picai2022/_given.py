@@ -2,29 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from isocenter.detections import Detections
 from isocenter.papers._study import Study
 from isocenter.papers._words import counted
 from isocenter.ranking import capabilities_of
 from isocenter.readers import (
+    Measure,
     PanelStudy,
-    Read,
     ReaderScores,
     Reads,
     ReferenceCase,
+    StudyComparisons,
+    compare_study,
     describe_error,
     list_modalities,
     make_panel_study,
     open_reference,
     read_reads,
+    read_routine,
     score_patients,
     score_reads,
 )
+from isocenter.stats import read_panels
 
-_PIRADS = ("1", "2", "3", "4", "5")
+CALLS = (3, 4)
+"""PI-RADS from which on a patient or a lesion is called, of the operating points that are compared."""
+
+TOP = 5
+"""Teams that are compared with everybody: as many as PI-CAI invites to its last phase."""
+
+MARGIN = 0.05
+"""Of non-inferiority in AUROC."""
+
 _NAMED = 5
 
 
@@ -40,17 +53,21 @@ class Given:
         By listed team, in the order of the main board, the findings of its trained instances.
     readers
         What the readers of reads.csv found, by numbers instead of their names; None if there are none.
+    panels
+        By the name of a panel its readers, by their numbers; empty if there are none.
     routine
-        By case the PI-RADS of clinical routine; empty if there is none.
-    readers_notes, routine_notes
-        What to know of either, and why there is none.
+        The reads of clinical routine; None if there are none.
+    readers_notes, panels_notes, routine_notes
+        What to know of each, and why there is none.
     """
 
     study: Study
     teams: Mapping[str, list[Detections]]
     readers: ReaderScores | None
-    routine: Mapping[str, int]
+    panels: Mapping[str, tuple[str, ...]]
+    routine: ReaderScores | None
     readers_notes: tuple[str, ...]
+    panels_notes: tuple[str, ...]
     routine_notes: tuple[str, ...]
 
     @property
@@ -59,16 +76,44 @@ class Given:
         ranked = [team for team in self.study.main.ranked if team in self.teams]
         return next(iter(ranked or self.teams), "")
 
+    @property
+    def top(self) -> list[str]:
+        """The teams that are compared with each other, with readers and with routine: as many as PI-CAI invites."""
+        ranked = [team for team in self.study.main.ranked if team in self.teams]
+        return (ranked or list(self.teams))[:TOP]
+
+    @cached_property
+    def compared(self) -> StudyComparisons:
+        """The four comparisons of these teams."""
+        metric, settings = self.study.main.board.metric, self.study.settings
+        measures: dict[str, Measure] = {"auroc": "auroc", "average_precision": "average_precision"}
+        return compare_study(
+            {team: self.teams[team] for team in self.top},
+            readers=self.readers,
+            routine=self.routine,
+            panels=self.panels,
+            measures=[measures.get(metric, "score")],
+            points=CALLS,
+            margin=MARGIN,
+            replicates=settings.replicates,
+            level=settings.level,
+            seed=settings.seed,
+            progress=self.study.move,
+        )
+
 
 def given(study: Study) -> Given:
     """Read all of it; what cannot be read is a note."""
     teams = _findings(study)
     if not teams:
-        return Given(study, teams, None, {}, (), ())
+        return Given(study, teams, None, {}, None, (), (), ())
     first = next(iter(teams.values()))[0]
-    readers, about_readers = _readers(study, first)
+    readers, number, about_readers = _readers(study, first)
+    panels, about_panels = _panels(study, number) if readers is not None else ({}, [])
     routine, about_routine = _routine(study, first)
-    return Given(study, teams, readers, routine, tuple(about_readers), tuple(about_routine))
+    return Given(
+        study, teams, readers, panels, routine, tuple(about_readers), tuple(about_panels), tuple(about_routine)
+    )
 
 
 def _findings(study: Study) -> dict[str, list[Detections]]:
@@ -79,38 +124,60 @@ def _findings(study: Study) -> dict[str, list[Detections]]:
     return {team: list(rule.findings(table.filter(submission=team)).values()) for team in study.main.teams}
 
 
-def _readers(study: Study, truth: Detections) -> tuple[ReaderScores | None, list[str]]:
+def _readers(study: Study, truth: Detections) -> tuple[ReaderScores | None, dict[str, str], list[str]]:
+    """What readers found, by numbers instead of their names; the numbers; and notes."""
     path = study.folder.file("reads.csv")
     if path is None:
-        return None, ["Readers of the same cases would be shown and compared from a file reads.csv."]
+        return None, {}, ["Readers of the same cases would be shown and compared from a file reads.csv."]
     try:
         every = read_reads(path)
     except (ValueError, OSError) as error:
-        return None, [f"No reader is shown: {describe_error(error)}."]
+        return None, {}, [f"No reader is shown: {describe_error(error)}."]
     known = set(truth.cases)
-    kept = _numbered([read for read in every if read.case in known], every.name)
+    number = _number_readers([read.reader for read in every if read.case in known])
+    kept = [replace(read, reader=number[read.reader]) for read in every if read.case in known]
     notes = []
     if len(kept) < len(every):
         others = counted(len(every) - len(kept), "read")
         notes.append(f"Left out of reads.csv: {others} of cases that are not in the score tables.")
-    if not len(kept):
-        return None, [*notes, "No reader is shown: no read is of a case of this phase."]
-    if all(read.marks is None for read in kept):
-        return score_patients(kept, truth), notes
+    if not kept:
+        return None, {}, [*notes, "No reader is shown: no read is of a case of this phase."]
+    scored, why = _score(study, Reads(tuple(kept), every.name), truth)
+    if why:
+        notes.append(f"Of readers only what they say of patients is shown, not of lesions: {why}.")
+    return scored, number, [*notes, *scored.remarks]
+
+
+def _score(study: Study, reads: Reads, truth: Detections) -> tuple[ReaderScores, str]:
+    """Reads with their places where there are any and the reference is at hand; else by patients only, and why."""
+    if all(read.marks is None for read in reads):
+        return score_patients(reads, truth), ""
     try:
-        found = score_reads(kept, _reference(study, kept, truth))
+        return score_reads(reads, _reference(study, reads, truth)), ""
     except (ValueError, OSError) as error:
-        notes.append(f"Of readers only what they say of patients is shown, not of lesions: {describe_error(error)}.")
-        return score_patients(kept, truth), notes
-    return found, [*notes, *found.remarks]
+        return replace(score_patients(reads, truth), remarks=()), describe_error(error)
 
 
-def _numbered(reads: list[Read], name: str) -> Reads:
+def _number_readers(names: Iterable[str]) -> dict[str, str]:
     """Readers by numbers, in the order of their names, which are nobody's business."""
-    names = sorted({read.reader for read in reads})
-    digits = len(str(len(names)))
-    number = {reader: f"Reader {n:0{digits}d}" for n, reader in enumerate(names, start=1)}
-    return Reads(tuple(replace(read, reader=number[read.reader]) for read in reads), name)
+    ordered = sorted(set(names))
+    digits = len(str(len(ordered)))
+    return {reader: f"Reader {n:0{digits}d}" for n, reader in enumerate(ordered, start=1)}
+
+
+def _panels(study: Study, number: Mapping[str, str]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    """The panels of panels.csv, as far as their readers have read."""
+    path = study.folder.file("panels.csv")
+    if path is None:
+        return {}, ["Panels of readers, such as experts, would be compared from a file panels.csv."]
+    try:
+        every = read_panels(path)
+    except (ValueError, OSError) as error:
+        return {}, [f"Panels of readers are not compared: {describe_error(error)}."]
+    groups = {name: tuple(number[one] for one in members if one in number) for name, members in every.items()}
+    lost = sum(one not in number for one in {one for members in every.values() for one in members})
+    notes = [f"Left out of panels.csv: {counted(lost, 'reader')} without a read of this phase."] if lost else []
+    return {name: members for name, members in groups.items() if members}, notes
 
 
 def _reference(study: Study, reads: Reads, truth: Detections) -> dict[str, ReferenceCase]:
@@ -134,44 +201,28 @@ def _reference(study: Study, reads: Reads, truth: Detections) -> dict[str, Refer
     return {case: one._replace(weight=weight[case]) for case, one in found.items()}
 
 
-def _routine(study: Study, truth: Detections) -> tuple[dict[str, int], list[str]]:
+def _routine(study: Study, truth: Detections) -> tuple[ReaderScores | None, list[str]]:
     path = study.folder.file("routine.csv")
     if path is None:
         text = "Reads of clinical routine would be compared from a file routine.csv with the columns case and pirads."
-        return {}, [text]
+        return None, [text]
     try:
-        rows = study.folder.rows(path.name) or []
+        every = read_routine(path)
     except (ValueError, OSError) as error:
-        return {}, [f"Clinical routine is not compared: {describe_error(error)}."]
-    problems = list(_wrong_routine(rows))
-    if problems:
-        more = f"; and {len(problems) - _NAMED} more" if len(problems) > _NAMED else ""
-        return {}, [f"Clinical routine is not compared: routine.csv: {'; '.join(problems[:_NAMED])}{more}."]
+        return None, [f"Clinical routine is not compared: {describe_error(error)}."]
     known = set(truth.cases)
-    found = {row["case"]: int(row["pirads"]) for row in rows if row["case"] in known}
+    kept = [read for read in every if read.case in known]
     notes = []
-    if strange := len(rows) - len(found):
+    if strange := len(every) - len(kept):
         notes.append(f"Left out of routine.csv: {counted(strange, 'case')} that the score tables do not have.")
-    if lacking := len(known) - len(found):
+    if lacking := len(known) - len(kept):
         notes.append(f"Not compared with the routine: {counted(lacking, 'case')} that routine.csv does not have.")
-    return found, notes
-
-
-def _wrong_routine(rows: list[dict[str, str]]) -> Iterator[str]:
-    if not rows:
-        yield "there are no rows"
-        return
-    lacking = [name for name in ("case", "pirads") if name not in rows[0]]
-    yield from (f"there is no column {name!r}" for name in lacking)
-    if lacking:
-        return
-    seen: set[str] = set()
-    for number, row in enumerate(rows, start=2):
-        if row["pirads"] not in _PIRADS:
-            yield f"line {number}: PI-RADS {row['pirads']!r}; expected 1, 2, 3, 4 or 5"
-        if row["case"] in seen:
-            yield f"line {number}: {row['case']!r} is there twice; the routine has one PI-RADS per case"
-        seen.add(row["case"])
+    if not kept:
+        return None, notes
+    scored, why = _score(study, Reads(tuple(kept), every.name), truth)
+    if why:
+        notes.append(f"Lesions are not compared with the routine: {why}.")
+    return scored, notes
 
 
 def panels(given: Given) -> Iterator[PanelStudy]:

@@ -10,14 +10,13 @@ import polars as pl
 from isocenter.contest import Decision
 from isocenter.detections import Detections
 from isocenter.papers._words import counted, p_value
+from isocenter.papers.picai2022._comparison_tables import make_test_table
 from isocenter.papers.picai2022._given import Given
 from isocenter.papers.picai2022._nulls import FEWEST, null_plot
-from isocenter.readers import describe_error
-from isocenter.report import Block, Cell, Chart, Paragraph, Section, Table, matrix_plot, metric_label, table
-from isocenter.stats import InstanceComparison, LesionRows, PermutationTest, compare_instances, permutation_test
+from isocenter.report import Block, Chart, Paragraph, Section, matrix_plot, metric_label
+from isocenter.stats import PermutationTest, permutation_test
 
 _MOST = 30  # teams in a map of all pairs
-_TOP = 5  # teams whose instances are also drawn: as many as are invited to the last phase
 _DECIMALS = 12
 
 Row = tuple[str, str, float, float]
@@ -41,8 +40,9 @@ def _algorithms(given: Given) -> Iterator[Block]:
             f"{counted(len(trained), 'team')} had their algorithm trained more than once."
         ).replace("1 team had their", "1 team had its")
         yield Paragraph(text, note=True)
-        return
-    yield from _for_other_trainings(given, trained[:_MOST])
+    else:
+        yield from _for_other_trainings(given, trained[:_MOST])
+    yield from _all_pairs(given)
 
 
 def _for_other_cases(given: Given, teams: Sequence[str]) -> Iterator[Block]:
@@ -100,7 +100,6 @@ def _for_other_trainings(given: Given, teams: Sequence[str]) -> Iterator[Block]:
                 name="picai-null-algorithms",
             ),
         )
-    yield from _drawn(given, teams)
 
 
 def _test(a: Sequence[float], b: Sequence[float]) -> PermutationTest:
@@ -142,66 +141,22 @@ def _map(
     )
 
 
-def _drawn(given: Given, teams: Sequence[str]) -> Iterator[Block]:
-    """The first against the next, with an interval for other trainings and other cases at once."""
-    settings, first = given.study.settings, teams[0]
-    others = teams[1:_TOP]
-    if not settings.replicates:
-        return
-    rows, notes = [], []
-    for number, team in enumerate(others):
-        given.study.move(number, len(others), f"comparing the instances of {first} and {team}")
-        try:
-            found = _instances(given, first, team)
-        except ValueError as error:
-            notes.append(f"{first} and {team} are not compared: {describe_error(error)}.")
-            continue
-        rows.append(
-            (
-                team,
-                Cell(f"{np.mean(found.values_a):.4f}", float(np.mean(found.values_a))),
-                Cell(f"{np.mean(found.values_b):.4f}", float(np.mean(found.values_b))),
-                Cell(_signed(found.difference), found.difference),
-                f"{_signed(found.low)} to {_signed(found.high)}",
-                Cell(p_value(found.p_value), found.p_value),
-            )
+def _all_pairs(given: Given) -> Iterator[Block]:
+    """The first five against each other, for other trainings and other cases at once."""
+    found = given.compared
+    tests = found.of_family("algorithms")
+    if tests:
+        yield make_test_table(
+            given,
+            tests,
+            name="instances",
+            caption=f"The first {len(given.top)} teams with each other, by {tests[0].measure}.",
+            heads=("Team", "Other team"),
+            who=lambda test: (test.a, test.b),
+            note=(
+                f"Draws of cases and of trained instances: {found.replicates:,}, seed {found.seed}. Published p: the "
+                "permutation test over trained instances, on these cases."
+            ),
         )
-    if rows:
-        yield _instance_table(given, rows, first)
-    yield from (Paragraph(note, note=True) for note in notes)
-
-
-def _instance_table(given: Given, rows: Sequence[Sequence[str | Cell]], first: str) -> Table:
-    settings = given.study.settings
-    interval = f"{100 * settings.level:g} % interval"
-    return table(
-        "instances",
-        f"The trained instances of {first} and of the teams that follow.",
-        ["Team", f"{first} #", "Team's #", "Difference #", interval, "p, trainings #"],
-        rows,
-        notes=[f"Intervals by {settings.replicates:,} draws of cases and instances, for other cases and trainings."],
-    )
-
-
-def _instances(given: Given, a: str, b: str) -> InstanceComparison:
-    settings, metric = given.study.settings, given.study.main.board.metric
-    one, other = given.teams[a], given.teams[b]
-    if one[0].cases != other[0].cases:
-        msg = "they have cases of their own"
-        raise ValueError(msg)
-    return compare_instances(
-        one[0].truth,
-        [found.likelihood for found in one],
-        [found.likelihood for found in other],
-        measure="auroc" if metric == "auroc" else "average_precision" if metric == "average_precision" else "score",
-        lesions_a=[LesionRows(found.case, found.is_lesion, found.confidence) for found in one],
-        lesions_b=[LesionRows(found.case, found.is_lesion, found.confidence) for found in other],
-        weight=one[0].weight,
-        replicates=settings.replicates,
-        level=settings.level,
-        seed=settings.seed,
-    )
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.4f}".replace("-", "−")
+    for note in found.notes["algorithms"] if found.replicates else ():
+        yield Paragraph(note, note=True)

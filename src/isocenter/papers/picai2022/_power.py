@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping
 import polars as pl
 
 from isocenter.papers._words import counted
-from isocenter.papers.picai2022._given import Given, panels
+from isocenter.papers.picai2022._given import MARGIN, Given, panels
 from isocenter.readers import AI, PANEL, PanelStudy
 from isocenter.report import Block, Cell, Paragraph, Section, Table, table
 from isocenter.stats import PairComponents, VarianceComponents, designs, power_grid
 from isocenter.stats.mrmc import analyse
 
-MARGIN = 0.05
 _READERS = (5, 10, 20, 40, 60)
 _CASES = (100, 200, 400, 1000)
 

@@ -10,10 +10,11 @@ import polars as pl
 
 from isocenter.metrics import RocCurve
 from isocenter.papers._words import counted, p_value
+from isocenter.papers.picai2022._comparison_tables import describe_point, make_test_table
 from isocenter.papers.picai2022._curves import marks
 from isocenter.papers.picai2022._given import Given, panels
 from isocenter.papers.picai2022._nulls import FEWEST, null_plot
-from isocenter.readers import AI, PANEL, PanelStudy, compare_with_study
+from isocenter.readers import AI, ALL_READERS, PANEL, PanelStudy, compare_with_study, find_published_test
 from isocenter.report import Block, Cell, Chart, Paragraph, Section, Table, roc_plot, table
 from isocenter.stats import AgainstPanel, AtPoint
 from isocenter.stats.mrmc import average_curves
@@ -39,7 +40,7 @@ def _compared(given: Given, study: PanelStudy, *, tag: str) -> Iterator[Block]:
         yield _average(given, study, panel, tag)
         yield from _areas(given, found, panel, tag)
         if found.points:
-            yield _at_points(given, found, panel, tag)
+            yield from _at_points(given, study, panel, tag)
             yield from _null(found.points[0], given.best, panel, tag)
         notes += _remarks(found, given.best)
     for note in notes:
@@ -150,52 +151,47 @@ def _known(variance: float, df: float) -> list[Cell | None]:
     ]
 
 
-def _at_points(given: Given, found: AgainstPanel, panel: str, tag: str) -> Table:
-    rows = []
-    for one in found.points:
-        made = one.comparison
-        mine, theirs = float(np.mean(made.instance_conjugates)), float(np.mean(made.reader_conjugates))
-        rows.append(
-            (
-                one.level.capitalize(),
-                Cell(f"≥ {one.point:g}", one.point),
-                f"{made.conjugate} at equal {made.match}",
-                Cell(f"{mine:.3f}", mine),
-                Cell(f"{theirs:.3f}", theirs),
-                Cell(_signed(made.difference), made.difference),
-                Cell(p_value(made.p_value), made.p_value),
-                Cell(p_value(one.adjusted), one.adjusted),
-            )
+def _at_points(given: Given, study: PanelStudy, panel: str, tag: str) -> Iterator[Table]:
+    everybody = _everybody(given)
+    tests = [
+        test
+        for test in given.compared.of_family("readers")
+        if (test.a, test.b, test.modality) == (given.best, everybody, study.modality) and test.point is not None
+    ]
+    if tests:
+        yield make_test_table(
+            given,
+            tests,
+            name=f"operating-points{tag}",
+            caption=f"{given.best} set to the operating point of each of {panel}: means over the readers.",
+            heads=("Of", "PI-RADS", "Compared"),
+            who=lambda test: (test.level.capitalize(), describe_point(test), test.measure),
+            sides=(given.best, "Readers"),
+            note="One-sided, the algorithm better. Published p: instances and readers relabelled, on these cases.",
         )
-    test = found.points[0].comparison.test
-    text = (
-        f"Permutation tests over {test.relabellings:,} relabellings of {counted(test.size_a, 'instance')} and "
-        f"{counted(test.size_b, 'reader')}, one-sided, the algorithm better; p cannot be below "
-        f"{1 / test.relabellings:.3g}. They speak of other readers and trainings on the same cases."
-    )
-    return table(
-        f"operating-points{tag}",
-        f"{given.best} set to the operating point of each of {panel}: means over the readers.",
-        ["Of", "PI-RADS #", "Compared", f"{given.best} #", "Readers #", "Difference #", "p #", "Holm #"],
-        rows,
-        notes=[text],
-    )
+
+
+def _everybody(given: Given) -> str:
+    """The panel that holds all readers, as the comparisons call it."""
+    assert given.readers is not None
+    there = {one.read.reader for one in given.readers.reads}
+    return next((name for name, members in given.panels.items() if set(members) == there), ALL_READERS)
 
 
 def _null(one: AtPoint, team: str, panel: str, tag: str) -> Iterator[Block]:
-    made = one.comparison
-    if made.test.relabellings < FEWEST:
+    made, test = one.comparison, find_published_test(one.comparison)
+    if test.relabellings < FEWEST:
         return
     title = f"The permutation test of {made.conjugate} at equal {made.match}, PI-RADS ≥ {one.point:g}"
-    label = "mean of the algorithm minus mean of the readers" if made.test.statistic == "difference" else "share beaten"
+    label = "mean of the algorithm minus mean of the readers" if test.statistic == "difference" else "share beaten"
     yield Chart(
         f"permutation-readers{tag}",
         f"{title}: the statistic over relabellings of {team} and {panel}, and the value found. "
-        f"p = {p_value(made.p_value)}.",
+        f"p = {p_value(test.p_value)}; it speaks of other readers and trainings on these cases.",
         null_plot(
             made.instance_values,
             made.reader_values,
-            made.test,
+            test,
             label=label,
             title=title,
             name=f"picai-null-readers{tag}",
