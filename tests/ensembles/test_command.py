@@ -101,6 +101,19 @@ def test_only_the_chosen_ensemble_and_single_submissions_are_measured_on_the_hol
     assert measured == {data["chosen"], "1of(a)", "1of(b)", "1of(c)"}
 
 
+def test_without_further_options_majority_and_hierarchical_vote_are_shown_too(where: list[Any]) -> None:
+    shown, alone = (
+        {
+            line["name"]: line["dice"]
+            for line in json.loads(run("ensemble", *where, *options, "--json").stdout)["combinations"]
+        }
+        for options in ([], ["--method", "hierarchical"])
+    )
+    assert alone.keys() == {"hierarchical(a,b,c)", "hierarchical(a,b,c) tumour", "hierarchical(a,b,c) nodes"}
+    assert {name: shown[name] for name in alone} == alone
+    assert shown["majority: 2of(a,b,c)"] is not None
+
+
 def test_the_cases_of_the_choice_do_not_confirm_it(where: list[Any], reference: Path, teams: dict[str, Path]) -> None:
     again = [option for name, path in teams.items() for option in ("--holdout", f"{name}={path}")]
     result = run("ensemble", *where, "--holdout-reference", reference, *again)
@@ -137,6 +150,7 @@ def test_all_scores_are_a_table_that_ranks_with_those_of_teams(
             "hierarchical(a,b,c)",
             {"ties": "foreground", "severity": [2, 1]},
         ),
+        (["--method", "hierarchical"], "hierarchical(a,b,c)", {"ties": "foreground", "severity": [2, 1]}),
         (["--ensemble", "1of(b, a)"], "1of(a,b)", {}),
     ],
     ids=str,
@@ -212,7 +226,6 @@ def test_a_wrong_folder_is_refused_with_its_name(where: list[Any], tmp_path: Pat
         (["--ensemble", "1of(a)", "--method", "staple"], "--method another"),
         (["--out", "table.csv"], ".parquet"),
         (["--write", "{a}"], "is not an empty folder"),
-        (["--method", "hierarchical"], "tumour (1), nodes (2)"),
         (["--method", "hierarchical", "--severity", "nodes"], "tumour (1), nodes (2)"),
         (["--holdout", "a={a}"], "--holdout-reference"),
         (["--holdout-reference", "{a}"], "a, b, c not given"),

@@ -151,6 +151,38 @@ def test_combinations_are_those_counted_on_voxels(written: list[Section]) -> Non
     assert found["Best ensemble, chosen here"] == pytest.approx(best, abs=5e-5)
 
 
+def labelled(box: Box | None, first: int) -> np.ndarray:
+    """A mask whose voxels from `first` on along x are nodes (2), the others tumour (1)."""
+    mask = np.zeros(GRID.shape, np.uint8) if box is None else mask_of(box)
+    mask[first:] *= 2
+    return mask
+
+
+def test_the_hierarchical_vote_keeps_labels_and_is_its_rule_voxel_by_voxel(tmp_path: Path) -> None:
+    home, cuts = tmp_path / "edition", {"reference": 7, "Aare": 7, "Inn": 6, "Thur": 8}
+    names = write_edition(home, "hecktor2020", TRUTH, TEAMS)
+    # Dice is that of tumour and nodes together, so that other labels of the same voxels have the same scores.
+    for who, boxes in {"reference": TRUTH, **TEAMS}.items():
+        folder = home / "reference" if who == "reference" else home / "submissions" / who
+        for name, box in zip(names, boxes, strict=True):
+            if box is not None:
+                write(Volume(labelled(box, cuts[who]), GRID), folder / f"{name}.nii.gz")
+    sections = chapter(study_of(home))
+    expected: dict[str, list[float]] = {"all labels united": [], "nodes": [], "tumour": []}
+    for case, truth in enumerate(TRUTH):
+        votes = np.stack([labelled(boxes[case], cuts[team]) for team, boxes in TEAMS.items()])
+        nodes_or_worse, tumour = ((votes > 0).sum(axis=0) >= 2), ((votes == 1).sum(axis=0) >= 2)
+        fused = np.where(tumour, 1, np.where(nodes_or_worse, 2, 0))
+        right = labelled(truth, cuts["reference"])
+        expected["all labels united"].append(dice(right > 0, fused > 0))
+        expected["nodes"].append(dice(right == 2, fused == 2))
+        expected["tumour"].append(dice(right == 1, fused == 1))
+    found = {row[0]: float(row[1]) for row in rows(sections, "hierarchical-vote")}
+    assert found == {label: pytest.approx(np.mean(values), abs=5e-5) for label, values in expected.items()}
+    combined = {row[0]: float(row[1]) for row in rows(sections, "combinations")}
+    assert combined["Hierarchical majority of all"] == pytest.approx(np.mean(expected["all labels united"]), abs=5e-5)
+
+
 def test_a_choice_is_confirmed_on_the_case_that_had_no_part_in_it(written: list[Section]) -> None:
     found = {row[0]: float(row[1]) for row in rows(written, "combinations")}
     cases, reached = range(len(TRUTH)), []

@@ -17,6 +17,8 @@ from isocenter.submissions import MaskFile
 from isocenter.volumes import LabelMap, side_by_side
 
 LABELS = (("tumour", 1), ("nodes", 2))
+SEVERITY = ("nodes", "tumour")
+"""The document asks for a hierarchical majority vote and gives no order: the primary tumour comes before its nodes."""
 
 
 def prepare(case: Case) -> LabelMap:
@@ -39,7 +41,7 @@ challenge = Challenge(
     name="hecktor2020",
     title="HECKTOR 2020: head and neck tumour segmentation in PET/CT",
     reference={"mask": MaskFile(labels=LABELS)},
-    output={"mask": MaskFile(labels=LABELS, grid_of="mask", warn_if_empty=True)},
+    output={"mask": MaskFile(labels=LABELS, severity=SEVERITY, grid_of="mask", warn_if_empty=True)},
     metrics=("dice",),
     prepare=prepare,
     measure=measure,

@@ -176,7 +176,7 @@ def choose(cases: Cases, holdout: Cases | None) -> Outcome:
     if holdout is None:
         note = f"{chosen}. It was chosen and measured on the same cases; on others expect less."
         return Outcome(
-            lines=[Line(str(rule), _means(votes, rule, metrics)) for rule in rules],
+            lines=[*(Line(str(rule), _means(votes, rule, metrics)) for rule in rules), *_votes_of_all(cases, votes)],
             chosen=choice.ensemble,
             table=lambda: ensembles.score_table(votes, metrics=metrics),
             turnout=votes.turnout,
@@ -189,7 +189,10 @@ def choose(cases: Cases, holdout: Cases | None) -> Outcome:
     # On the holdout only what was chosen, and the submissions themselves: more would invite to choose there.
     there = {rule: _mean(others, rule, metrics[0]) for rule in _alone(votes)} | {choice.ensemble: reached}
     return Outcome(
-        lines=[Line(str(rule), _means(votes, rule, metrics), there.get(rule)) for rule in rules],
+        lines=[
+            *(Line(str(rule), _means(votes, rule, metrics), there.get(rule)) for rule in rules),
+            *_votes_of_all(cases, votes),
+        ],
         chosen=choice.ensemble,
         table=lambda: ensembles.score_table(others, [choice.ensemble], metrics=metrics),
         turnout=others.turnout,
@@ -233,35 +236,45 @@ def oracle(cases: Cases) -> Outcome:
 
 def hierarchical(cases: Cases, *, severity: str | None, ties: Ties) -> Outcome:
     """The vote that keeps labels."""
-    metrics, (spec,) = cases.metrics, cases.setting.challenge.output.values()
-    labels = dict(spec.labels) if isinstance(spec, MaskFile) else {"foreground": 1}
-    rule = Hierarchical(tuple(cases.submissions), _severity(severity, labels), ties)
-    table, turnout = ensembles.hierarchical_table(
+    order = _severity(severity, _mask_file(cases.setting))
+    table, turnout = _hierarchical_table(cases, order, ties, cases.start("reading"))
+    metrics, parts = cases.metrics, table["part"].unique(maintain_order=True).to_list()
+    return Outcome(
+        lines=[line for part in parts for line in _lines(table.filter(part=part), metrics, suffix=part)],
+        chosen=Hierarchical(tuple(cases.submissions), order, ties),
+        table=lambda: table,
+        turnout=turnout,
+        policies={"ties": ties, "severity": list(order)},
+    )
+
+
+def _hierarchical_table(cases: Cases, order: tuple[int, ...], ties: Ties, move: Move) -> tuple[pl.DataFrame, Turnout]:
+    labels = dict(_mask_file(cases.setting).labels)
+    return ensembles.hierarchical_table(
         cases.setting.challenge,
         cases.cohort,
         cases.submissions,
-        rule=rule,
-        metrics=metrics,
+        rule=Hierarchical(tuple(cases.submissions), order, ties),
+        metrics=cases.metrics,
         names={number: name for name, number in labels.items()},
         grid=cases.setting.grid,
         tolerance_mm=cases.tolerance_mm,
         executor=cases.executor,
-        progress=cases.start("reading"),
-    )
-    parts = table["part"].unique(maintain_order=True).to_list()
-    return Outcome(
-        lines=[line for part in parts for line in _lines(table.filter(part=part), metrics, suffix=part)],
-        chosen=rule,
-        table=lambda: table,
-        turnout=turnout,
-        policies={"ties": ties, "severity": list(rule.severity)},
+        progress=move,
     )
 
 
-def _severity(given: str | None, labels: Mapping[str, int]) -> tuple[int, ...]:
-    """The order of labels that an option names; it has to name all."""
-    if given is None and len(labels) == 1:
-        return tuple(labels.values())
+def _mask_file(setting: Setting) -> MaskFile:
+    """The mask that is asked for; of anything else, one of a single label."""
+    (spec,) = setting.challenge.output.values()
+    return spec if isinstance(spec, MaskFile) else MaskFile()
+
+
+def _severity(given: str | None, spec: MaskFile) -> tuple[int, ...]:
+    """The order of labels that an option names, which has to name all; without one, that of the challenge."""
+    labels = dict(spec.labels)
+    if given is None and spec.severity_order is not None:
+        return spec.severity_order
     words = [word.strip() for word in (given or "").split(",")]
     order = tuple(labels.get(word, int(word) if word.isdecimal() else 0) for word in words)
     if sorted(order) != sorted(labels.values()):
@@ -269,6 +282,18 @@ def _severity(given: str | None, labels: Mapping[str, int]) -> tuple[int, ...]:
         msg = f"name the labels from the mildest to the most severe, with commas between them; they are {known}"
         raise typer.BadParameter(msg, param_hint="--severity")
     return order
+
+
+def _votes_of_all(cases: Cases, votes: Votes) -> list[Line]:
+    """What needs no choice: the majority, and where the challenge orders its labels, the hierarchical vote."""
+    metrics, rule = cases.metrics, ensembles.majority(votes.voters)
+    lines = [Line(f"majority: {rule}", _means(votes, rule, metrics))]
+    order = _mask_file(cases.setting).severity_order
+    if order is not None and len(order) > 1:
+        table, _ = _hierarchical_table(cases, order, "foreground", cases.start("voting by label"))
+        for part in table["part"].unique(maintain_order=True).to_list():
+            lines += _lines(table.filter(part=part), metrics, suffix=part)
+    return lines
 
 
 def _with_performance(outcome: Outcome, votes: Votes, rule: StapleRule) -> Outcome:

@@ -66,7 +66,11 @@ def ensemble(
         HalfVote, typer.Option(help="What exactly half of the votes are (majority, hierarchical).")
     ] = HalfVote.FOREGROUND,
     severity: Annotated[
-        str | None, typer.Option(help="Labels from the mildest to the most severe, as nodes,tumour (hierarchical).")
+        str | None,
+        typer.Option(
+            help="Labels from the mildest to the most severe, as nodes,tumour (hierarchical).",
+            show_default="as the challenge orders them",
+        ),
     ] = None,
     field_of_view: Annotated[
         View, typer.Option(help="Where background counts: the whole image, or the box around all masks (staple).")

@@ -26,12 +26,15 @@ from isocenter.report import (
     PlotAxis,
     PlotLine,
     Section,
+    Table,
     boxes_plot,
     lines_plot,
     metric_label,
     table,
 )
 from isocenter.stats import mean_and_error
+
+HIERARCHICAL = "Hierarchical majority of all"
 
 _TOLERANCE = 1e-9  # within which two ensembles are equal, and the smaller one is taken
 Floats = NDArray[np.float64]
@@ -60,7 +63,8 @@ def ensembles(study: Study, panel: Panel | str, *, metric: str) -> Section:
         every = panel.every_score(metric)
     except EnsembleError as error:
         return Section(name, title, (Paragraph(f"Teams are not combined: {first_line(error, study)}", note=True),))
-    found = combinations(panel, every, metric=metric)
+    by_label = panel.vote_by_label(metric) if len(panel.severity) > 1 else None
+    found = combinations(panel, every, metric=metric, by_label=by_label)
     what, level = catalogue.get(metric), study.settings.level
     blocks: list[Block] = [
         Paragraph(_in_words(found, panel, what)),
@@ -68,14 +72,21 @@ def ensembles(study: Study, panel: Panel | str, *, metric: str) -> Section:
         _boxes(found, panel, what),
         _by_size(panel, every, what),
     ]
+    if by_label is not None:
+        blocks.append(_labels(panel, by_label, what, level=level))
+    elif len(panel.severity) == 1:
+        text = "Masks have one label, so the hierarchical majority vote of all is the majority of all."
+        blocks.append(Paragraph(text, note=True))
     if said := panel.said():
         blocks.append(Paragraph(said, note=True))
     study.move(1, 1, "combining teams")
     return Section(name, title, tuple(blocks))
 
 
-def combinations(panel: Panel, every: Floats, *, metric: str) -> list[Combination]:
-    """The best team, votes of the best k, STAPLE, the best of all ensembles, and the two limits."""
+def combinations(
+    panel: Panel, every: Floats, *, metric: str, by_label: pl.DataFrame | None = None
+) -> list[Combination]:
+    """The best team, votes of the best k and by label, STAPLE, the best of all ensembles, and the two limits."""
     voters, n = panel.votes.voters, len(panel.teams)
     rules = [majority(voters[:k]) for k in sorted({3, 5, n}) if 2 <= k <= n]
     found = [Combination(f"{panel.teams[0]} alone", every[:, 0], "the best team whose files are at hand", "alone")]
@@ -83,6 +94,11 @@ def combinations(panel: Panel, every: Floats, *, metric: str) -> list[Combinatio
         which = "all" if len(rule.members) == n else f"the best {len(rule.members)}"
         how = f"a voxel that at least {rule.threshold} of {len(rule.members)} mark"
         found.append(Combination(f"Majority of {which}", every[:, panel.every.index(rule)], how, "vote"))
+    if by_label is not None:
+        united = dict(by_label.filter(part="").select("case", "value").iter_rows())
+        scores = np.array([np.nan if united[case] is None else united[case] for case in panel.cases], np.float64)
+        how = "label by label, from the mildest: a level that at least half reach (Menze 2015); labels united"
+        found.append(Combination(HIERARCHICAL, scores, how, "vote"))
     staple = np.array(panel.scores_of(StapleRule(voters), metric))
     found.append(Combination("STAPLE of all", staple, "what is likelier tumour than not, teams weighed", "vote"))
     weights = np.array(panel.weights)
@@ -162,6 +178,30 @@ def _tabled(found: Sequence[Combination], panel: Panel, metric: Metric, *, level
         "Against the best team #",
     ]
     yield table("combinations", "The teams together, against the best of them.", [*columns, "How"], rows, notes=notes)
+
+
+def _labels(panel: Panel, by_label: pl.DataFrame, metric: Metric, *, level: float) -> Table:
+    """The hierarchical vote label by label, over the cases in which the metric is defined."""
+    rows = []
+    for part in by_label["part"].unique(maintain_order=True).to_list():
+        known = by_label.filter(pl.col("part") == part, pl.col("value").is_not_null())
+        values, weights = known["value"].to_list(), known["weight"].to_list()
+        mean, low, high = student(values, weights, level=level) if values else (math.nan,) * 3
+        shown = Cell("–") if math.isnan(mean) else Cell(metric.show(mean), mean)
+        span = interval(metric, low, high).strip(" ()") or "–"
+        rows.append((part or "all labels united", shown, span, Cell(str(len(values)), len(values))))
+    return table(
+        "hierarchical-vote",
+        f"The hierarchical majority vote of {counted(len(panel.teams), 'team')}, label by label.",
+        ["Label", f"Mean {metric_label(metric)} #", f"{100 * level:g} % interval", "Cases #"],
+        rows,
+        notes=[
+            (
+                "A voxel gets the most severe label that at least half of the teams give it or exceed; exactly half is "
+                "enough. Cases in which the metric of a label is undefined are left out."
+            )
+        ],
+    )
 
 
 def _boxes(found: Sequence[Combination], panel: Panel, metric: Metric) -> Chart:

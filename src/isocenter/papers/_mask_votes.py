@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,12 +11,23 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from isocenter.ensembles import Ensemble, Rule, Votes, count_votes, every_ensemble, mean_scores, score_table
+from isocenter.ensembles import (
+    Ensemble,
+    Hierarchical,
+    Rule,
+    Votes,
+    count_votes,
+    every_ensemble,
+    hierarchical_table,
+    mean_scores,
+    score_table,
+)
 from isocenter.evaluation import Cohort, open_cohort
 from isocenter.papers._files import first_line, grid_policy
 from isocenter.papers._study import Study
 from isocenter.papers._words import counted
 from isocenter.ranking import capabilities_of
+from isocenter.submissions import MaskFile
 
 MOST = 12
 """Teams whose masks are compared and combined; of more, the best."""
@@ -24,6 +35,15 @@ MOST = 12
 _COMPARED = ("dice", "s_score")  # by which files are known to be those that were scored
 _ROUNDING = 1e-6
 _MOST_SCORES = 8_000_000  # of ensembles in cases: 64 MB
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The files of a panel: a cohort, and the folder or zip of each voter."""
+
+    study: Study
+    cohort: Cohort
+    files: Mapping[str, str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +60,8 @@ class Panel:
         Ranked teams whose files at hand are not those that were scored.
     beyond
         How many ranked teams are left out because there would be too many.
+    source
+        Where the masks were read; None if they cannot be read again.
     """
 
     teams: tuple[str, ...]
@@ -47,6 +69,7 @@ class Panel:
     without: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     beyond: int = 0
+    source: Source | None = None
 
     @property
     def cases(self) -> list[str]:
@@ -93,6 +116,31 @@ class Panel:
         by_case = dict(found.select("case", "value").iter_rows())
         return [float("nan") if (value := by_case[case]) is None else value for case in self.cases]
 
+    @property
+    def severity(self) -> tuple[int, ...]:
+        """The labels from the mildest to the most severe; empty where the challenge does not say."""
+        if self.source is None:
+            return ()
+        specs = [spec for spec in self.source.study.challenge.output.values() if isinstance(spec, MaskFile)]
+        return (specs[0].severity_order or ()) if len(specs) == 1 else ()
+
+    def vote_by_label(self, metric: str) -> pl.DataFrame:
+        """The scores of the hierarchical majority vote of all: of all labels united in part "", and of each label."""
+        assert self.source is not None
+        study = self.source.study
+        (spec,) = [spec for spec in study.challenge.output.values() if isinstance(spec, MaskFile)]
+        scores, _ = hierarchical_table(
+            study.challenge,
+            self.source.cohort,
+            self.source.files,
+            rule=Hierarchical(tuple(self.source.files), self.severity),
+            metrics=[metric],
+            names={number: name for name, number in spec.labels},
+            grid=grid_policy(study),
+            progress=lambda done, total, case: study.move(done, total, f"voting by label in {case}"),
+        )
+        return scores
+
     def said(self) -> str:
         """Whose masks are in it and whose are not; empty if those of all ranked teams are."""
         parts = []
@@ -122,6 +170,7 @@ def read_panel(study: Study) -> Panel | str:
         if lost := _other_cases(cohort, study):
             return lost
         teams, votes, changed = _as_scored(study, cohort, at_hand)
+        source = Source(study, cohort, _number_files(study, teams))
     except (ValueError, OSError) as error:
         return f"Masks cannot be compared: {first_line(error, study)}"
     if votes is None:
@@ -130,14 +179,14 @@ def read_panel(study: Study) -> Panel | str:
             f"{_some(changed)} have changed since."
         )
     without = tuple(team for team in ranked if team not in at_hand)
-    return Panel(tuple(teams), votes, without, tuple(changed), len(at_hand) - len(changed) - len(teams))
+    return Panel(tuple(teams), votes, without, tuple(changed), len(at_hand) - len(changed) - len(teams), source)
 
 
 def _as_scored(study: Study, cohort: Cohort, at_hand: Sequence[str]) -> tuple[list[str], Votes | None, list[str]]:
     """The best teams whose masks give the scores of their tables, their votes, and teams whose masks do not."""
     changed: list[str] = []
     while teams := [team for team in at_hand if team not in changed][: _room(len(cohort.cases))]:
-        files = {f"{place:02d}": path for place, team in enumerate(teams, start=1) if (path := _files(study, team))}
+        files = _number_files(study, teams)
         votes = count_votes(
             study.challenge,
             cohort,
@@ -190,8 +239,10 @@ def said_of_missing(study: Study) -> str:
     return f"A case without a usable mask counts as {what}."
 
 
-def _files(study: Study, team: str) -> str:
-    return str(study.outputs[team].outputs or "")
+def _number_files(study: Study, teams: Sequence[str]) -> dict[str, str]:
+    """The files of teams, by the numbers that they vote under."""
+    paths = {f"{place:02d}": str(study.outputs[team].outputs or "") for place, team in enumerate(teams, start=1)}
+    return {voter: path for voter, path in paths.items() if path}
 
 
 def _room(cases: int) -> int:

@@ -144,12 +144,30 @@ class MaskFile(_VolumeFile):
     ----------
     labels
         The labels that may occur beside 0, by name; none named: any.
+    severity
+        Their names from the mildest to the most severe, for a hierarchical vote; left out where nobody has said so.
+        All labels are named, or none.
     warn_if_empty
         Whether a mask without foreground is probably a mistake, because every case has something to find.
     """
 
     labels: tuple[tuple[str, int], ...] = (("foreground", 1),)
+    severity: tuple[str, ...] = ()
     warn_if_empty: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        names = [name for name, _ in self.labels]
+        if self.severity and sorted(self.severity) != sorted(names):
+            msg = f"severity names every label once ({', '.join(names)}), not {', '.join(self.severity)}"
+            raise ValueError(msg)
+
+    @property
+    def severity_order(self) -> tuple[int, ...] | None:
+        """The numbers of the labels from the mildest to the most severe; None where that is not known."""
+        numbers = dict(self.labels)
+        names = self.severity or (tuple(numbers) if len(numbers) == 1 else ())
+        return tuple(numbers[name] for name in names) or None
 
     def read(self, file: File, *, grid: Grid | None, policy: GridPolicy) -> Reading:
         """Read a label map on the given grid."""
