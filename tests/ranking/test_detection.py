@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -15,8 +16,17 @@ from hypothesis import strategies as st
 import isocenter
 from isocenter.contest import Entry
 from isocenter.detections import Finding, findings
-from isocenter.metrics import catalogue
-from isocenter.ranking import BoardRow, DetectThenRank, FixedValue, LeaveOut, Participation, counting, within_quota
+from isocenter.metrics import auroc, average_precision, catalogue
+from isocenter.ranking import (
+    BoardRow,
+    DetectThenRank,
+    FixedValue,
+    LeaveOut,
+    Participation,
+    bootstrap_ranks,
+    counting,
+    within_quota,
+)
 from isocenter.ranking.rules._base import place
 from isocenter.scores import Row, frame
 
@@ -214,3 +224,67 @@ def test_a_void_submission_is_as_if_it_had_not_been_made() -> None:
     board = isocenter.rank(last, entries)
     assert [(row.submission, row.score) for row in board.rows] == [("a", 1.0)]
     assert len(isocenter.rank(last, entries[-1:])) == 0
+
+
+def random_findings(seed: int, *, ill: float, drawn: bool, weights: bool = False) -> dict[str, pl.DataFrame]:
+    """Three algorithms on 40 patients, of whom a part is ill; lesions are drawn or not."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random(40) < ill
+    weight = rng.integers(1, 5, 40) / 2 if weights else np.ones(40)
+    tables = {}
+    for team in ("aare", "inn", "rhone"):
+        rows: list[Row] = []
+        for number, positive in enumerate(truth.tolist()):
+            lesions = [Finding(True, round(rng.random(), 1), 0.5)] if positive and drawn else []
+            lesions += [Finding(False, round(0.1 + 0.9 * rng.random(), 1), 0.0)] * int(rng.integers(0, 2)) * drawn
+            case = f"c{number:02}"
+            likelihood = round(rng.random(), 1)
+            rows += [Row(case, part, m, v, weight[number]) for m, v, part in findings(positive, likelihood, lesions)]
+        tables[team] = frame(rows).with_columns(submission=pl.lit(team))
+    return tables
+
+
+@pytest.mark.parametrize(
+    ("metric", "ill", "drawn", "weights"),
+    [
+        ("auroc", 0.5, False, False),  # classification: no lesion is drawn anywhere
+        ("auroc", 0.1, False, True),
+        ("average_precision", 1.0, True, False),  # a cohort of ill patients only
+        ("average_precision", 1.0, True, True),
+        ("average_precision", 0.1, True, False),
+        ("auroc", 0.1, True, False),
+    ],
+)
+def test_a_board_by_one_number_has_the_intervals_of_the_plain_bootstrap(
+    metric: Any, ill: float, drawn: bool, weights: bool
+) -> None:
+    tables = random_findings(8, ill=ill, drawn=drawn, weights=weights)
+    rule = DetectThenRank(metric)
+    uncertainty = bootstrap_ranks(pl.concat(tables.values()), rule, replicates=300, seed=5)
+    assert uncertainty.draws is not None
+    for team, table in tables.items():
+        (found,) = rule.findings(table).values()
+        expected = []
+        for counts in uncertainty.draws.counts.astype(float):
+            weight = found.weight * counts
+            expected.append(
+                auroc(found.truth, found.likelihood, weight=weight)
+                if metric == "auroc"
+                else average_precision(found.is_lesion, found.confidence, weight=weight[found.case])
+            )
+        at = uncertainty.drawn.submissions.index(team)
+        np.testing.assert_allclose(uncertainty.drawn.scores[at], expected, rtol=1e-12, atol=1e-12)
+        low, high = np.quantile(expected, [0.025, 0.975])
+        assert uncertainty.score_interval(team) == pytest.approx((low, high), abs=1e-12)
+    assert set(uncertainty.rank_sets) == set(tables)
+
+
+def test_a_resample_of_weightless_patients_is_made_again() -> None:
+    tables = [
+        table.with_columns(weight=pl.when(pl.col("case") == "n2").then(0.0).otherwise(1.0))
+        for table in (findings_of(GOOD, submission="a"), findings_of(POOR, submission="b"))
+    ]
+    uncertainty = bootstrap_ranks(pl.concat(tables), DetectThenRank("auroc"), replicates=200, seed=1)
+    assert uncertainty.draws is not None
+    assert (uncertainty.draws.counts[:, 0] > 0).all()  # n1 is the only healthy patient that counts
+    assert uncertainty.redrawn > 0

@@ -100,6 +100,7 @@ class _Steps(NamedTuple):
     kinds: Ints
     cases: Ints
     weights: Floats
+    with_cases: bool
     with_lesions: bool
 
 
@@ -206,10 +207,12 @@ def bootstrap_ci(
     )
 
 
-def steps_of(truth: ArrayLike, score: ArrayLike, weight: ArrayLike | None, lesions: LesionRows) -> _Steps:
-    """What the kernel does for given cases and lesions; see `bootstrap_ci`."""
+def steps_of(
+    truth: ArrayLike, score: ArrayLike, weight: ArrayLike | None, lesions: LesionRows | None, *, with_cases: bool = True
+) -> _Steps:
+    """What the kernel does for given cases and lesions, or for one of both; see `bootstrap_ci`."""
     t, s, w = checked(truth, score, weight)
-    return _steps_of(t, s, w, _checked_rows(lesions, w))
+    return _steps_of(t, s, w, None if lesions is None else _checked_rows(lesions, w), with_cases=with_cases)
 
 
 def _checked_rows(lesions: LesionRows, weight: Floats) -> tuple[Ints, NDArray[np.bool_], Floats]:
@@ -228,13 +231,18 @@ def _checked_rows(lesions: LesionRows, weight: Floats) -> tuple[Ints, NDArray[np
 
 
 def _steps_of(
-    truth: NDArray[np.bool_], score: Floats, weight: Floats, rows: tuple[Ints, NDArray[np.bool_], Floats] | None
+    truth: NDArray[np.bool_],
+    score: Floats,
+    weight: Floats,
+    rows: tuple[Ints, NDArray[np.bool_], Floats] | None,
+    *,
+    with_cases: bool = True,
 ) -> _Steps:
-    parts = [_steps_of_cases(truth, score, weight)]
+    parts = [_steps_of_cases(truth, score, weight)] if with_cases else []
     if rows is not None:
         parts.append(_steps_of_rows(*rows, weight))
     kinds, cases, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return _Steps(kinds, cases, weights, rows is not None)
+    return _Steps(kinds, cases, weights, with_cases, rows is not None)
 
 
 def _steps_of_cases(truth: NDArray[np.bool_], score: Floats, weight: Floats) -> tuple[Ints, Ints, Floats]:

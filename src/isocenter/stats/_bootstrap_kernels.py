@@ -23,6 +23,7 @@ def replicate(
     kinds: NDArray[np.int64],
     cases: NDArray[np.int64],
     weights: NDArray[np.float64],
+    with_cases: bool,
     with_lesions: bool,
     out: NDArray[np.float64],
 ) -> int:
@@ -30,7 +31,7 @@ def replicate(
 
     `by_case` says how often each case is in each resample. The steps go through the cases and then through the rows of
     lesions, each from the highest score down. Each takes how often its case is there, times a weight, and adds it to
-    what its kind says. Without lesions the AP is 0.
+    what its kind says. Without lesions the AP is 0, without cases the AUROC.
     """
     counts = np.zeros((by_case.shape[0], _LANES))
     done = 0
@@ -42,7 +43,7 @@ def replicate(
             for j in range(lanes):
                 for i in range(first, last):
                     counts[i, j] = by_case[i, start + j]
-        done = _score(counts, lanes, kinds, cases, weights, with_lesions, out, done)
+        done = _score(counts, lanes, kinds, cases, weights, with_cases, with_lesions, out, done)
     return done
 
 
@@ -53,6 +54,7 @@ def _score(
     kinds: NDArray[np.int64],
     cases: NDArray[np.int64],
     weights: NDArray[np.float64],
+    with_cases: bool,
     with_lesions: bool,
     out: NDArray[np.float64],
     done: int,
@@ -86,9 +88,9 @@ def _score(
                 missed[j] += weight * times[j]
     for j in range(lanes):
         lesions = found[j] + missed[j]
-        if above[j] == 0.0 or below[j] == 0.0 or (with_lesions and lesions == 0.0):
+        if (with_cases and (above[j] == 0.0 or below[j] == 0.0)) or (with_lesions and lesions == 0.0):
             continue
-        out[done, 0] = area[j] / (above[j] * below[j])
+        out[done, 0] = area[j] / (above[j] * below[j]) if with_cases else 0.0
         out[done, 1] = precision[j] / lesions if with_lesions else 0.0
         done += 1
     return done

@@ -121,27 +121,34 @@ def _by_delong(found: Detections, level: float) -> Interval | None:
     return None if np.isnan(low) else Interval(area.auroc, low, high)
 
 
-def detection_draws(found: Detections, by_case: NDArray[np.unsignedinteger[Any]]) -> NDArray[np.float64]:
+def detection_draws(
+    found: Detections, by_case: NDArray[np.unsignedinteger[Any]], *, auroc: bool = True, average_precision: bool = True
+) -> NDArray[np.float64]:
     """AUROC and average precision in given draws of the cases.
 
     Parameters
     ----------
     by_case
         Cases × draws, the cases in the order of the findings: how often each is in each draw.
+    auroc, average_precision
+        Which of both is asked for; the other is 0, and nothing that only it needs has to be there.
 
     Returns
     -------
     array
-        Draws × 2. A draw without an ill patient, a healthy one or a lesion defines neither: that is an error.
+        Draws × 2. A draw without an ill patient or without a healthy one has no AUROC, one without a lesion no average
+        precision: that is an error.
     """
     from isocenter.stats._bootstrap_kernels import replicate
 
     if by_case.ndim != 2 or len(by_case) != len(found.cases):
         msg = f"draws of {len(found.cases)} cases are expected, not an array of shape {by_case.shape}"
         raise ValueError(msg)
-    rows = LesionRows(found.case, found.is_lesion, found.confidence)
+    rows = LesionRows(found.case, found.is_lesion, found.confidence) if average_precision else None
+    steps = steps_of(found.truth, found.likelihood, found.weight, rows, with_cases=auroc)
     samples = np.empty((by_case.shape[1], 2))
-    if replicate(by_case, *steps_of(found.truth, found.likelihood, found.weight, rows), samples) < len(samples):
-        msg = "a draw has no positive case, no negative one or no lesion: it defines no score"
+    if replicate(by_case, *steps, samples) < len(samples):
+        lacking = ["no positive case", "no negative one"] * auroc + ["no lesion"] * average_precision
+        msg = f"a draw has {' or '.join(lacking)}: it defines no score"
         raise ValueError(msg)
     return samples

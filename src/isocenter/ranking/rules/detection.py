@@ -85,6 +85,11 @@ class DetectThenRank(RankingRule):
         """AUROC and average precision, where their mean decides."""
         return _PARTS if self.metric == "detection_score" else ()
 
+    @property
+    def _parts(self) -> tuple[Literal["auroc", "average_precision"], ...]:
+        """The numbers that the score is made of."""
+        return _PARTS if self.metric == "detection_score" else (self.metric,)
+
     def check(self) -> None:
         """Whether the policy for missing cases makes sense."""
         if not (self.missing.disqualifies or self.missing.leaves_out):
@@ -169,10 +174,11 @@ class DetectThenRank(RankingRule):
             raise ValueError(msg)
         names = sorted(row.submission for row in board.rows)
         found = [self.findings(scores.filter(pl.col("submission") == name)) for name in names]
+        of = [_PARTS.index(part) for part in self._parts]
+        asked = {part: part in self._parts for part in _PARTS}
         samples = np.array(
-            [np.mean([detection_draws(one, draws.by_case) for one in its.values()], axis=0) for its in found]
+            [np.mean([detection_draws(one, draws.by_case, **asked) for one in its.values()], axis=0) for its in found]
         ).reshape(len(names), draws.replicates, 2)
-        of = {"auroc": [0], "average_precision": [1], "detection_score": [0, 1]}[self.metric]
         return Drawn(
             submissions=tuple(names),
             competing=np.array([board[name].role == "team" for name in names], np.bool_),
@@ -185,18 +191,17 @@ class DetectThenRank(RankingRule):
         )
 
     def rejects(self, scores: pl.DataFrame) -> Reject:
-        """Draws without a patient who is ill, without one who is not, or without a lesion."""
+        """Draws that do not define the number: without an ill patient or a healthy one, or without a lesion."""
         known = scores.filter(pl.col("metric") == "case_positive").drop_nulls("value")
         ill = dict(known.select("case", "value").unique().iter_rows())
         drawn = set(scores.filter((pl.col("metric") == "lesion") & (pl.col("value") == 1))["case"])
-        cases = list(cohort_of(scores))
-        kinds = np.array(
-            [
-                [ill.get(case) == 1 for case in cases],
-                [ill.get(case) == 0 for case in cases],
-                [c in drawn for c in cases],
-            ]
-        )
+        # A case of weight 0 is no case. What only the other number needs may well be in no case of the cohort.
+        cases = [case if weight > 0 else "" for case, weight in cohort_of(scores).items()]
+        needed = {
+            "auroc": [[ill.get(case) == 1 for case in cases], [ill.get(case) == 0 for case in cases]],
+            "average_precision": [[case in drawn for case in cases]],
+        }
+        kinds = np.array([kind for part in self._parts for kind in needed[part]])
         return lambda counts: ((counts @ kinds.T.astype(np.int64)) == 0).any(axis=1)
 
     def findings(self, table: pl.DataFrame) -> dict[str, Detections]:
@@ -206,7 +211,7 @@ class DetectThenRank(RankingRule):
         return detections_of(table)
 
     def _scored(self, row: BoardRow, instances: Sequence[Detections]) -> BoardRow:
-        parts = _PARTS if self.metric == "detection_score" else (self.metric,)
+        parts = self._parts
         for found in instances:
             if reasons := [found.undefined[part] for part in parts if part in found.undefined]:
                 msg = f"{self.metric} is undefined for {row.submission!r}: {'; '.join(reasons)}"
