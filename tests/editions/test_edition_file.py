@@ -253,7 +253,7 @@ def test_every_commented_setting_is_valid_once_its_mark_is_removed() -> None:
     edition = parse(text)
     assert edition.phases[0].quota == 5
     assert edition.phases[0].announced == datetime(2020, 6, 1, 10, tzinfo=UTC)
-    assert edition.policies == Policies(missing=0, ties="min", announce=10)
+    assert edition.policies == Policies(missing=0, undefined="leave-out", ties="min", announce=10)
     assert edition.prizes == (Prize(place=1, amount=Decimal(500), currency="EUR", phase="test"),)
     title = "Best solution after the first week"
     lead = {"to": "leader", "at": edition.phases[0].closes, "ties": "earlier"}

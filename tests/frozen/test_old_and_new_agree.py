@@ -36,7 +36,7 @@ IMPROVED: dict[str, str] = {
     f"{_RULE}'weighted-ranks', 'metrics': ['dice'], 'missing': 0, 'limits': [{{'metric': 'dice'}}]}}": "a value "
     "that is not there is missing, not nothing",
     f"{_RULE}'mean', 'metric': 'dice', 'missing': 0, 'q': 0.5, 'colour': 'red'}}": "a mean has a part, too",
-    "rules/*/repr": "a rule names the part that it ranks by",
+    "rules/*/repr": "a rule names the part that it ranks by, and what it does where the metric is undefined",
     **{
         f"boards/option-edition-{name}.json/text": "the mean of every metric stands beside a score made of comparisons"
         for name in ("case-by-case", "summed", "tested")

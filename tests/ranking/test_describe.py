@@ -183,6 +183,7 @@ def test_the_description_of_doserad_in_full() -> None:
         "tie_breaks": ["described_time", "dose_error"],
         "ties": "min",
         "tolerance": 1e-9,
+        "undefined": "refuse",
         "part": "",
     }
 
@@ -298,7 +299,8 @@ WEIGHTED: dict[str, Any] = {"rule": "weighted-ranks", "metrics": ["dice", "jacca
         ({"ties": "max"}, "ties", '"max" is not allowed; write "min", "average" or "dense"'),
         ({"tolerance": -1e-9}, "tolerance", "-1e-09 is not allowed; write a number, 0 or more and below 1"),
         ({"over": "case"}, "over", '(did you mean "cases"?)'),
-        ({"undefined": 0}, "undefined", '0 is not allowed; write "refuse" or "unlisted"'),
+        ({"undefined": "leave"}, "undefined", '"leave" is not allowed; write "refuse", "unlisted", "leave-out"'),
+        ({"undefined": 7}, "undefined", "an undefined dice cannot count as 7.0: it lies in [0.0, 1.0]"),
         ({"rule": "quantile", "q": 1.5}, "q", "1.5 is not allowed; write a number from 0 to 1"),
         ({"rule": "trimmed-mean", "proportion": 0.5}, "proportion", "write a number, 0 or more and below 0.5"),
         ({"rule": "tests", "alpha": 1}, "alpha", "1 is not allowed; write a number above 0 and below 1"),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -106,18 +107,22 @@ def _other_versions(receipt: Receipt, now: Mapping[str, str]) -> list[str]:
 
 def _other_rule(receipt: Receipt, challenge: Challenge) -> list[str]:
     """Where the installed challenge ranks this board by another rule than the recorded one, which an edition may."""
-    from isocenter.ranking import DescriptionError, describe
+    from isocenter.ranking import DescriptionError, describe, rule_of
 
     if receipt.board_name not in challenge.boards:
         return []
+    recorded: Mapping[str, Any] = receipt.rule
+    # With settings that there were not when it was written; what cannot be read is refused where the board is made.
+    with contextlib.suppress(DescriptionError):
+        recorded = describe(rule_of(receipt.rule))
     try:
         installed = describe(challenge.boards[receipt.board_name])
     except DescriptionError:
         installed = {"rule": type(challenge.boards[receipt.board_name]).__name__}
     others = [
-        f"{key}: {receipt.rule.get(key, 'nothing')} is recorded, {installed.get(key, 'nothing')} is installed"
-        for key in dict.fromkeys([*installed, *receipt.rule])
-        if receipt.rule.get(key) != installed.get(key)
+        f"{key}: {recorded.get(key, 'nothing')} is recorded, {installed.get(key, 'nothing')} is installed"
+        for key in dict.fromkeys([*installed, *recorded])
+        if recorded.get(key) != installed.get(key)
     ]
     if not others:
         return []

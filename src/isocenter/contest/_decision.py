@@ -15,6 +15,7 @@ from isocenter.ranking import (
     Board,
     FileRecord,
     Note,
+    RankingRule,
     RankUncertainty,
     Receipt,
     Role,
@@ -22,8 +23,10 @@ from isocenter.ranking import (
     TableRecord,
     capabilities_of,
     describe,
+    read_cells,
     software_versions,
     table_digest,
+    undefined_in_words,
 )
 from isocenter.stats import in_brackets, mean_and_error
 
@@ -33,6 +36,9 @@ if TYPE_CHECKING:
     from isocenter.contest._contest import Contest
     from isocenter.contest._counting import Counted
     from isocenter.contest._entry import Entry
+
+
+_ValuesOfRow = tuple[str, "list[float | None]", "Mapping[str, float]"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +184,30 @@ class Decision:
         means: dict[str, dict[str, str]] = {}
         for rule in map(capabilities_of, challenge.boards.values()):
             if rule.mean_metric is not None:
-                by_row = dict(_means_in_brackets(self.scores, catalogue.get(rule.mean_metric), rule.stand_in, weights))
+                metric = catalogue.get(rule.mean_metric)
+                values = self._values_in_cases(rule, weights)
+                by_row = dict(_means_in_brackets(metric, values))
                 means |= {rule.mean_metric: by_row} if by_row else {}
         return means
+
+    def _values_in_cases(self, rule: RankingRule, weights: Mapping[str, float]) -> Iterable[_ValuesOfRow]:
+        """By row what it has in every case, or what stands in there, and the weights of these cases."""
+        asked = rule.case_values()
+        if undefined_in_words(asked.undefined):
+            cohort = read_cells(
+                self.scores, asked.metric.name, asked.missing, undefined=asked.undefined, roles=self.roles
+            )
+            for entry in cohort.scored:
+                yield (
+                    entry.row.submission,
+                    [(entry.numbers or {}).get((case, "")) for case in cohort.cases],
+                    cohort.weights,
+                )
+            return
+        whole = self.scores.filter((pl.col("part") == "") & (pl.col("metric") == asked.metric.name))
+        for row in self.scores["submission"].unique(maintain_order=True):
+            value = dict(whole.filter(pl.col("submission") == row).select("case", "value").iter_rows())
+            yield row, [rule.stand_in if value.get(case) is None else value[case] for case in weights], weights
 
     @cached_property
     def receipt(self) -> Receipt:
@@ -236,14 +263,9 @@ def _teams_of(entries: Iterable[Entry], role: Role) -> tuple[str, ...]:
     return tuple(dict.fromkeys(entry.team for entry in entries if entry.role == role))
 
 
-def _means_in_brackets(
-    scores: pl.DataFrame, metric: Metric, stand_in: float | None, weights: Mapping[str, float]
-) -> Iterable[tuple[str, str]]:
+def _means_in_brackets(metric: Metric, rows: Iterable[_ValuesOfRow]) -> Iterable[tuple[str, str]]:
     """By row its mean and standard error, if every case has a number, or one that stands in."""
-    whole = scores.filter((pl.col("part") == "") & (pl.col("metric") == metric.name))
-    for row in scores["submission"].unique(maintain_order=True):
-        value = dict(whole.filter(pl.col("submission") == row).select("case", "value").iter_rows())
-        values = [stand_in if value.get(case) is None else value[case] for case in weights]
+    for row, values, weights in rows:
         if all(number is not None and math.isfinite(number) for number in values):
             mean, error = mean_and_error(values, weights.values())
             # A single case has no error, which would say how many digits are worth printing.

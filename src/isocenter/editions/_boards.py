@@ -48,6 +48,8 @@ def policies_of(challenge: Challenge) -> dict[str, Any]:
     missing = policies.pop("missing", None)
     if isinstance(missing, Missing):  # a policy of another package is one that no file can hold
         policies["missing"] = describe_missing(missing)
+    if policies.get("undefined") == "refuse":  # nothing was decided, and a file need not say so
+        del policies["undefined"]
     return policies
 
 
@@ -75,11 +77,21 @@ def _own(edition: Edition, challenge: Challenge) -> tuple[dict[str, Rule], list[
 
 def _described(entry: OwnBoard, policies: Policies) -> dict[str, Any]:
     """What a board is ranked by, in the words of `isocenter.ranking.describe`."""
+    from isocenter.ranking.rules.schema import keys_of
+
     found = {name: _plain(value) for name, value in entry if name not in ("name", "main") and value is not None}
     for policy in POLICIES:
         if policy not in found and getattr(policies, policy) is not None:
             found[policy] = _plain(getattr(policies, policy))
+    if getattr(entry, "undefined", None) is None and "undefined" not in keys_of(_kind(found.get("rule"))):
+        found.pop("undefined", None)  # a rule without metrics of single cases has nothing that could be undefined
     return found
+
+
+def _kind(written: object) -> str | None:
+    from isocenter.ranking import rule_kinds
+
+    return written if isinstance(written, str) and written in rule_kinds() else None
 
 
 def _explain(message: str, key: str | int, entry: OwnBoard, *, absent: bool = False) -> str:
@@ -110,8 +122,9 @@ def _ruled(rule: Rule, policies: Policies) -> Rule:
     changes: dict[str, Any] = {}
     if policies.missing is not None and _has(rule, "missing"):
         changes["missing"] = missing_of(_plain(policies.missing))
-    if policies.ties is not None and _has(rule, "ties"):
-        changes["ties"] = policies.ties
+    for policy in ("undefined", "ties"):
+        if getattr(policies, policy) is not None and _has(rule, policy):
+            changes[policy] = getattr(policies, policy)
     return dataclasses.replace(rule, **changes) if changes else rule  # type: ignore[type-var]
 
 
@@ -126,22 +139,22 @@ def _unfit(edition: Edition, challenge: Challenge, kept: Mapping[str, Rule]) -> 
         if value is not None and not rules and not edition.boards:
             message = f"no board of {challenge.name} has such a policy; remove this setting"
             problems.append(EditionProblem(None, f"policies.{policy}", show(value), message))
-        elif value is not None and policy == "missing":
+        elif value is not None and policy != "ties":
             problems += [
-                EditionProblem(None, "policies.missing", show(value), f'board "{name}": {reason}')
+                EditionProblem(None, f"policies.{policy}", show(value), f'board "{name}": {reason}')
                 for name, rule in rules.items()
-                if (reason := _refusal(missing_of(_plain(value)), rule))
+                if (reason := _refusal(missing_of(_plain(value)) if policy == "missing" else value, rule, policy))
             ]
     return problems
 
 
-def _refusal(policy: Missing, rule: Rule) -> str:
+def _refusal(value: Any, rule: Rule, policy: str) -> str:
     """Why a rule cannot have this policy, asked before the first case goes missing; "" if it can."""
     try:
-        dataclasses.replace(rule, missing=policy).check()  # type: ignore[type-var]
+        dataclasses.replace(rule, **{policy: value}).check()  # type: ignore[type-var]
     except ValueError as error:
         return str(error)
-    return _would_win(policy, rule)
+    return _would_win(value, rule) if policy == "missing" else ""
 
 
 def _would_win(policy: Missing | None, rule: Rule) -> str:

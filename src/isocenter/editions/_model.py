@@ -37,6 +37,7 @@ from isocenter.editions._values import (
     Text,
     TextOrNone,
     TiesPolicy,
+    UndefinedPolicy,
     Url,
 )
 from isocenter.editions._winnings import Bonus, Payout, Prize
@@ -52,6 +53,10 @@ class Policies(Table):
 
     missing: MissingPolicy = Field(
         default=None, description="What a case counts as that has no output, or one that cannot be read."
+    )
+    undefined: UndefinedPolicy = Field(
+        default=None,
+        description="What follows if a metric is undefined for a usable output, such as the Dice of a healthy patient.",
     )
     grid: GridPolicy = Field(
         default="refuse", description="What happens to an output that lies on another grid than the reference."

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, SerializeAsAny, create_model
 from isocenter.schema import Allowed
 from isocenter.schema.tables import Table
 
-POLICIES = ("missing", "ties")
+POLICIES = ("missing", "undefined", "ties")
 """Settings of a board that the policies of the edition make, where the board does not."""
 
 BoardName = Annotated[str, Field(pattern=r"\S"), Allowed("a text in quotes that is not empty", example='"median-dice"')]

@@ -14,7 +14,19 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from isocenter.schema import MISSING, TIES, Allowed, MissingWord, Penalised, choice, read_missing, show
+from isocenter.schema import (
+    MISSING,
+    TIES,
+    UNDEFINED,
+    Allowed,
+    MissingWord,
+    Penalised,
+    UndefinedWord,
+    choice,
+    read_missing,
+    read_undefined,
+    show,
+)
 from isocenter.schema.tables import plain, reading
 
 YEARS = (2000, 2199)
@@ -209,6 +221,7 @@ LeadTies = Annotated[
 ]
 _KEPT = "each board keeps the rule of the challenge"
 MissingPolicy = Annotated[float | MissingWord | Penalised | None, reading(read_missing), replace(MISSING, absent=_KEPT)]
+UndefinedPolicy = Annotated[float | UndefinedWord | None, reading(read_undefined), replace(UNDEFINED, absent=_KEPT)]
 GridPolicy = Annotated[
     Literal["refuse", "resample", "trust-index"],
     choice(

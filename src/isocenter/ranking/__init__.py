@@ -4,6 +4,7 @@ from isocenter.ranking._alternatives import alternatives
 from isocenter.ranking._board import Board, BoardRow, Component, Note
 from isocenter.ranking._board_difference import board_difference
 from isocenter.ranking._bootstrap_ranks import bootstrap_ranks, rank_sets
+from isocenter.ranking._cells import read_cells
 from isocenter.ranking._describe import describe, describe_missing, missing_of, pseudo_code, rule_of
 from isocenter.ranking._drawn import Drawable, Drawn
 from isocenter.ranking._entry import Participation, Role, counting, within_quota
@@ -15,8 +16,10 @@ from isocenter.ranking._missing import (
     Missing,
     Penalty,
     RankLast,
+    Undefined,
     WorstObserved,
     WorstPossible,
+    undefined_in_words,
 )
 from isocenter.ranking._multiverse import multiverse
 from isocenter.ranking._outcomes import Multiverse, Outcome, Standing, Universe
@@ -109,6 +112,7 @@ __all__ = [
     "TestThenRank",
     "Ties",
     "TrimmedMeanThenRank",
+    "Undefined",
     "Universe",
     "WeightedRanks",
     "WorstObserved",
@@ -136,6 +140,7 @@ __all__ = [
     "rank_sets",
     "rank_values",
     "ranking_rule",
+    "read_cells",
     "read_receipt",
     "rounded",
     "rule_kinds",
@@ -145,5 +150,6 @@ __all__ = [
     "significance",
     "software_versions",
     "table_digest",
+    "undefined_in_words",
     "within_quota",
 ]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from isocenter.metrics import catalogue
@@ -116,6 +116,8 @@ class Board:
     rows: tuple[BoardRow, ...]
     unlisted: tuple[BoardRow, ...] = ()
     notes: tuple[Note, ...] = ()
+    undefined: Mapping[str, int] = field(default_factory=dict)
+    """By metric the number of cases in which it is undefined, and is left out or counts as a value."""
 
     def __getitem__(self, submission: str) -> BoardRow:
         for row in (*self.rows, *self.unlisted):
@@ -138,7 +140,7 @@ class Board:
             "rule": self.rule,
             "rows": [_published(row) for row in self.rows],
             "notes": [str(note) for note in self.notes],
-        }
+        } | ({"undefined": dict(self.undefined)} if self.undefined else {})
 
     def to_json(self) -> str:
         """The board as a JSON text that is the same for the same board."""

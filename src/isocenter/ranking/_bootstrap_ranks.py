@@ -69,7 +69,7 @@ def bootstrap_ranks(
     parts: list[Drawn] = []
     kept, redrawn = None, 0
     labels = None if strata is None else _labels(strata, cases)
-    reject = rule.rejects(scores) if isinstance(rule, Rejecting) else None
+    reject = rule.rejects(scores, roles=roles) if isinstance(rule, Rejecting) else None
     replayed = _replayed(weights, indices, len(cases))
     for draws in (
         [replayed]

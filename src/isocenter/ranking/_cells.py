@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from isocenter.metrics import catalogue
-from isocenter.ranking._board import BoardRow, Note
+from isocenter.ranking._board import Board, BoardRow, Note
 from isocenter.ranking._entry import Role
-from isocenter.ranking._missing import Missing
-from isocenter.resampling.matrices import Floats
+from isocenter.ranking._missing import Missing, Undefined, leaves_undefined_out
+from isocenter.resampling.counts import Reject, Resamples
+from isocenter.resampling.matrices import Floats, refuse_cells
 
 Cell = tuple[str, str]
 """Case and part: what one number is about."""
 
 Over = Literal["cases", "parts", "parts-within-cases"]
 """What is aggregated: one number per case, every part of every case, or the mean of the parts of each case."""
-
-Undefined = Literal["refuse", "unlisted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +37,29 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Cohort:
-    """What all submissions are measured on."""
+    """What all submissions are measured on.
 
+    Attributes
+    ----------
+    metric
+        Whose numbers they are.
+    weights
+        By case that counts its weight, in alphabetical order: the cases of the table without those in which the metric
+        is undefined, where these are left out.
+    every
+        All cases of the table, in alphabetical order: what resamples are made of.
+    undefined
+        The cases in which the metric is undefined in some part: left out, or with the value that the policy says.
+    undefined_value
+        That value; None if they are left out.
+    """
+
+    metric: str
     weights: Mapping[str, float]
     entries: tuple[Entry, ...]
+    every: tuple[str, ...]
+    undefined: tuple[str, ...] = ()
+    undefined_value: float | None = None
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -52,10 +71,38 @@ class Cohort:
         """Those that have numbers."""
         return tuple(entry for entry in self.entries if entry.numbers is not None)
 
+    @property
+    def counting(self) -> NDArray[np.bool_]:
+        """Which of all cases count."""
+        return np.array([case in self.weights for case in self.every], np.bool_)
+
     def weight_vector(self) -> Floats | None:
-        """The weights of the cases; None if they are all alike."""
+        """The weights of the cases that count; None if they are all alike."""
         found = np.array(list(self.weights.values()))
         return None if np.ptp(found) == 0 else found
+
+    def among_all(self, columns: Floats) -> Floats:
+        """A column for every case of the table, from one for every case that counts: the others are 0."""
+        if len(self.weights) == len(self.every):
+            return columns
+        full = np.zeros((*columns.shape[:-1], len(self.every)))
+        full[..., self.counting] = columns
+        return full
+
+    def weights_of_all(self) -> Floats | None:
+        """The weights of all cases, 0 for one that does not count; None if they are all alike."""
+        if len(self.weights) == len(self.every):
+            return self.weight_vector()
+        return self.among_all(np.array(list(self.weights.values())))
+
+    def resamples(self, draws: Resamples) -> Resamples:
+        """Resamples of all cases as such of those that count; each must have one."""
+        if len(self.weights) == len(self.every):
+            return draws
+        kept = draws.among(self.counting)
+        what = f"every resample has one of the {len(self.weights)} cases in which {self.metric} is defined"
+        refuse_cells(kept.sizes == 0, kept.sizes, what)
+        return kept
 
     def sums(self) -> tuple[Floats, Floats]:
         """Submissions × cases: the sum of the numbers that a submission has in a case, and how many they are."""
@@ -100,8 +147,11 @@ def read_cells(
     Parameters
     ----------
     undefined
-        What becomes of a submission with a case that was measured, but for which the metric is undefined: "refuse" to
-        go on, or leave it without numbers ("unlisted").
+        What becomes of a case with a usable output for which the metric is undefined. "refuse": nothing goes on.
+        "unlisted": the submission has no numbers. "leave-out": if no team has a value there, the reference leaves it
+        undefined, and it counts for nobody, not even for those who lack it; if some have one, nothing goes on.
+        "leave-out-or-missing": as before, but if some have a value, it is a missing case of those without. A number:
+        the metric counts as this there.
     part
         The part whose number is that of the case; "" for the case as a whole. A case that was measured, but not in this
         part, is undefined there.
@@ -128,7 +178,12 @@ class _Reader:
         }
         self._refuse_unknown_part(scores)
         values = {submission: self._values(submission, table) for submission, table in tables.items()}
-        cells = self._cells(weights, values)
+        every = self._cells(weights, values)
+        usable = {submission: self._usable(table, values[submission]) for submission, table in tables.items()}
+        blank = self._blank(every, values, usable, roles)
+        cells = self._without(every, blank)
+        if isinstance(self.undefined, float | int):
+            blank = self._fill(every, values, usable)
         strangers = self._strangers(tables, roles)
         if strangers:
             msg = f"{strangers[0]!r} is of no team, and has the case {strangers[1]!r}, which no team has; one cohort?"
@@ -140,10 +195,77 @@ class _Reader:
         }
         worst = _Worst(self.metric, self.missing, teams)
         entries = [
-            self._entry(submission, table, values[submission], cells, worst, role=roles.get(submission, "team"))
+            self._entry(
+                submission,
+                table,
+                values[submission],
+                cells,
+                every=weights,
+                worst=worst,
+                role=roles.get(submission, "team"),
+            )
             for submission, table in tables.items()
         ]
-        return Cohort(weights, tuple(entries))
+        return Cohort(
+            metric=self.metric,
+            weights={case: weight for case, weight in weights.items() if case in cells},
+            entries=tuple(entries),
+            every=tuple(weights),
+            undefined=tuple(sorted({case for case, _ in blank})),
+            undefined_value=None if isinstance(self.undefined, str) else float(self.undefined),
+        )
+
+    def _blank(
+        self,
+        cells: Mapping[str, tuple[Cell, ...]],
+        values: Mapping[str, Mapping[Cell, float | None]],
+        usable: Mapping[str, set[str]],
+        roles: Mapping[str, Role],
+    ) -> set[Cell]:
+        """What the reference leaves undefined and the policy leaves out: there is an output, but no team has a value.
+
+        What only stands beside the teams decides nothing here, unless there are no teams.
+        """
+        if not leaves_undefined_out(self.undefined):
+            return set()
+        teams = [name for name in values if roles.get(name, "team") == "team"] or list(values)
+        measured = set.union(*(usable[name] for name in teams))
+        known = {cell for name in teams for cell, number in values[name].items() if number is not None}
+        return {
+            cell
+            for case, its in cells.items()
+            for cell in its or ((case, ""),)
+            if case in measured and cell not in known
+        }
+
+    def _without(
+        self, cells: Mapping[str, tuple[Cell, ...]], blank: Collection[Cell]
+    ) -> Mapping[str, tuple[Cell, ...]]:
+        """The cells that count, by case that has one."""
+        if not blank:
+            return cells
+        kept = {case: tuple(cell for cell in its if cell not in blank) for case, its in cells.items()}
+        left = {case: its for case, its in kept.items() if its or ((case, "") not in blank and not cells[case])}
+        if not left:
+            msg = f"{self.metric} is undefined in all {len(cells)} cases: there is nothing to rank by"
+            raise ValueError(msg)
+        return left
+
+    def _fill(
+        self,
+        cells: Mapping[str, tuple[Cell, ...]],
+        values: Mapping[str, dict[Cell, float | None]],
+        usable: Mapping[str, set[str]],
+    ) -> set[Cell]:
+        """Put the value of the policy where an output is usable and the metric undefined; where that was."""
+        filled = set()
+        for name, value in values.items():
+            for case in usable[name] & cells.keys():
+                for cell in cells[case]:
+                    if value.get(cell) is None:
+                        value[cell] = float(self.undefined)
+                        filled.add(cell)
+        return filled
 
     @staticmethod
     def _strangers(tables: Mapping[str, pl.DataFrame], roles: Mapping[str, Role]) -> tuple[str, str] | None:
@@ -161,7 +283,7 @@ class _Reader:
         self, value: Mapping[Cell, float | None], table: pl.DataFrame, cells: Mapping[str, tuple[Cell, ...]]
     ) -> bool:
         """Whether a submission stands on other boards only, so that what it has here stands in for nothing."""
-        if self.undefined == "refuse":
+        if self.undefined != "unlisted":
             return False
         absent = set(table.filter(pl.col("metric").is_in(["missing", "failed"]))["case"])
         return any(
@@ -215,13 +337,14 @@ class _Reader:
         table: pl.DataFrame,
         value: Mapping[Cell, float | None],
         cells: Mapping[str, tuple[Cell, ...]],
-        worst: _Worst,
         *,
+        every: Mapping[str, float],
+        worst: _Worst,
         role: Role,
     ) -> Entry:
         whole = table.filter(pl.col("part") == "")
-        known = set(table.filter(pl.col("metric") == self.metric)["case"])
-        missing = set(whole.filter(pl.col("metric") == "missing")["case"]) | (cells.keys() - known)
+        known = set(table.filter(pl.col("metric") == self.metric)["case"]) | {case for case, _ in value}
+        missing = set(whole.filter(pl.col("metric") == "missing")["case"]) | (every.keys() - known)
         failed = set(whole.filter(pl.col("metric") == "failed")["case"]) - missing
         unusable = missing | failed
         undefined = [
@@ -229,20 +352,18 @@ class _Reader:
             for case in cells
             if case not in unusable and (not cells[case] or any(value.get(cell) is None for cell in cells[case]))
         ]
-        if undefined and self.undefined == "refuse":
-            msg = (
-                f"{self.metric} is undefined for {submission!r} in {', '.join(undefined[:5])}"
-                f"{' …' if len(undefined) > 5 else ''}; a score of the rest would hide that"
-            )
-            raise ValueError(msg)
-        nothing_left = self.missing.leaves_out and len(unusable) == len(cells)
+        if undefined and self.undefined == "leave-out-or-missing":
+            failed, unusable, undefined = failed | set(undefined), unusable | set(undefined), []
+        elif undefined and self.undefined != "unlisted":
+            raise ValueError(self._refusal(submission, undefined))
+        nothing_left = self.missing.leaves_out and cells.keys() <= unusable
         disqualified = bool(unusable) and (self.missing.disqualifies or nothing_left)
         row = BoardRow(
             submission=submission,
             score=None,
             rank=None,
             role=role,
-            cases=len(cells),
+            cases=len(every),
             missing=len(missing),
             failed=len(failed),
             disqualified=disqualified,
@@ -252,6 +373,24 @@ class _Reader:
         numbers = self._numbers(submission, value, unusable, cells, worst)
         last = frozenset(unusable) if self.missing.ranks_last else frozenset()
         return Entry(row, self._within_cases(numbers) if self.over == "parts-within-cases" else numbers, last)
+
+    def _usable(self, table: pl.DataFrame, value: Mapping[Cell, float | None]) -> set[str]:
+        """The cases of which a submission has an output that was measured."""
+        whole = table.filter((pl.col("part") == "") & (pl.col("case") != ""))
+        marked = whole.filter(pl.col("metric").is_in(["missing", "failed"]))["case"]
+        known = set(whole.filter(pl.col("metric") == self.metric)["case"]) | {case for case, _ in value}
+        return known - set(marked)
+
+    def _refusal(self, submission: str, undefined: Sequence[str]) -> str:
+        """Why there is no score where a metric is undefined, and what may be decided."""
+        where = f"{', '.join(undefined[:5])}{' …' if len(undefined) > 5 else ''}"
+        if self.undefined == "refuse":
+            return f"{self.metric} is undefined for {submission!r} in {where}; a score of the rest would hide that"
+        return (
+            f"{self.metric} is undefined for {submission!r} in {where}, where others have a value: it is not the "
+            f"reference that leaves it undefined; score them all again, or let it count as missing "
+            f'("leave-out-or-missing") or as a value'
+        )
 
     def _numbers(
         self,
@@ -324,3 +463,25 @@ def left_out_notes(entries: Sequence[Entry]) -> list[Note]:
         for entry in entries
         if entry.row.missing + entry.row.failed
     ]
+
+
+def with_undefined(board: Board, cohorts: Iterable[Cohort]) -> Board:
+    """The board with a note and a record for every metric that is undefined in some cases."""
+    notes, undefined = [], {}
+    for cohort in cohorts:
+        if cohort.undefined:
+            undefined[cohort.metric] = len(cohort.undefined)
+            value = cohort.undefined_value
+            what = "they are left out of it for everybody" if value is None else f"it counts as {value:g} there"
+            many = f"{len(cohort.undefined)} of {len(cohort.every)} cases"
+            notes.append(Note(f"{cohort.metric} is undefined in {many}: {what}"))
+    return replace(board, notes=(*notes, *board.notes), undefined=undefined) if notes else board
+
+
+def reject_undefined(cohorts: Iterable[Cohort]) -> Reject | None:
+    """Which resamples have no case in which one of the metrics is defined; None if every case defines all of them."""
+    partial = [cohort.counting for cohort in cohorts if len(cohort.weights) < len(cohort.every)]
+    if not partial:
+        return None
+    counting = np.array(partial).T.astype(np.int64)
+    return lambda counts: ((counts @ counting) == 0).any(axis=1)

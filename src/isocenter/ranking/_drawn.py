@@ -118,6 +118,6 @@ class Drawable(Protocol):
 class Rejecting(Protocol):
     """A rule that has no score for some draws."""
 
-    def rejects(self, scores: pl.DataFrame) -> Reject:
-        """Says which draws, given as how often each case is in them, are to be made again."""
+    def rejects(self, scores: pl.DataFrame, *, roles: Mapping[str, Role] | None = None) -> Reject | None:
+        """Says which draws, given as how often each case is in them, are to be made again; None if none is."""
         ...

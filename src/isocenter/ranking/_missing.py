@@ -1,15 +1,31 @@
-"""What a case without a usable output counts as. There is no default: every rule names its policy."""
+"""What a case without a usable output counts as, and one whose metric is undefined though its output is usable.
+
+The first has no default: every rule names its policy. The second is a question to the reference, such as the Dice of a
+healthy patient, and not to a team; unless a rule says otherwise, nothing is put in its place, and there is no board.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Literal, get_args
 
 from isocenter.metrics import catalogue
 from isocenter.metrics.catalogue import Metric
-from isocenter.schema import MISSING, MissingWord, Penalised, Read, Written, read_missing
+from isocenter.schema import (
+    MISSING,
+    UNDEFINED,
+    MissingWord,
+    Penalised,
+    Read,
+    UndefinedWord,
+    Written,
+    finite,
+    quoted,
+    read_missing,
+    read_undefined,
+)
 
 
 class Policy:
@@ -283,3 +299,55 @@ MissingSetting = Annotated[
     "What a case counts as that has no output, or one that cannot be read.",
 ]
 """A field of a rule that says what a missing case counts as."""
+
+
+Undefined = UndefinedWord | float
+"""What is done where a metric is undefined for a usable output: a word, or the value that it counts as."""
+
+
+class UndefinedPolicyError(ValueError):
+    """A policy for undefined metrics that a rule cannot have."""
+
+    setting = "undefined"
+
+
+def check_undefined(policy: object, metric: Metric, *, alone: bool = True) -> None:
+    """Raise if the metric cannot count so where it is undefined; `alone` if it is the only one of its rule."""
+    words = get_args(UndefinedWord)
+    if isinstance(policy, str):
+        if policy not in words:
+            msg = f"where a metric is undefined, a rule has {quoted(words, 'or')} or a number, not {policy!r}"
+            raise UndefinedPolicyError(msg)
+        if policy == "unlisted" and not alone:
+            msg = "a submission without a value of one metric still has the others; leave the case out of that metric"
+            raise UndefinedPolicyError(msg)
+    elif finite(policy) is None or not metric.admits(float(policy)):  # type: ignore[arg-type]
+        msg = f"an undefined {metric.name} cannot count as {policy}: it lies in {list(metric.bounds)}"
+        raise UndefinedPolicyError(msg)
+
+
+def leaves_undefined_out(policy: Undefined) -> bool:
+    """Whether a case in which the reference leaves a metric undefined is left out of it."""
+    return policy in ("leave-out", "leave-out-or-missing")
+
+
+def undefined_in_words(policy: Undefined) -> str:
+    """The policy as one of the clauses of a sentence about a rule; "" for those that change no number."""
+    if policy in ("refuse", "unlisted"):
+        return ""
+    if isinstance(policy, str):
+        mixed = ", or missing for those without a value if others have one" if policy == "leave-out-or-missing" else ""
+        return f"; a case in which a metric is undefined is left out of it for all teams{mixed}"
+    return f"; an undefined metric counts as {policy:g}"
+
+
+UndefinedSetting = Annotated[
+    Undefined,
+    Written(
+        Annotated[float | UndefinedWord, Read(read_undefined)],
+        write=lambda policy: policy if isinstance(policy, str) else float(policy),
+    ),
+    replace(UNDEFINED, absent="there is no board until the organisers have decided"),
+    "What follows if the metric is undefined for a usable output, such as the Dice of a healthy patient.",
+]
+"""A field of a rule that says what is done where the reference leaves a metric undefined."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from isocenter.editions import Edition
 from isocenter.evaluation import Challenge
-from isocenter.ranking import DescriptionError, Rule, capabilities_of, pseudo_code
+from isocenter.ranking import DescriptionError, Rule, capabilities_of, pseudo_code, undefined_in_words
 from isocenter.report._description import Block, Bullets, Code, Paragraph
 from isocenter.report._description_rules import grid_policy
 from isocenter.submissions import MaskFile
@@ -53,6 +53,10 @@ def missing(edition: Edition, challenge: Challenge) -> list[Block]:
         told.append("Where a metric is undefined for an output that was read, nothing is put in its place.")
     if "unlisted" in undefined:
         told.append(f"Who has no value of the metric in some case does not stand on {boards(undefined['unlisted'])}.")
+    clauses = {n: undefined_in_words(getattr(rule, "undefined", "refuse")) for n, rule in challenge.boards.items()}
+    told += [
+        f"On {boards(names)}, {clause.removeprefix('; ')}." for clause, names in by_text(clauses).items() if clause
+    ]
     return [Paragraph(" ".join(filter(None, told)))]
 
 

@@ -75,6 +75,10 @@ class Resamples:
             raise ValueError(msg)
         return cls.of_weights(1 - np.eye(cases, dtype=np.uint8))
 
+    def among(self, cases: NDArray[np.bool_]) -> Self:
+        """The same resamples, of some of the cases only: they differ in size, and may have none."""
+        return type(self)(self.by_case[cases], self.redrawn)
+
     @property
     def counts(self) -> Counts:
         """The same as resamples × cases; a view."""

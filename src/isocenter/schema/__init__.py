@@ -18,12 +18,14 @@ from typing import Any, Literal
 __all__ = [
     "MISSING",
     "TIES",
+    "UNDEFINED",
     "Allowed",
     "Check",
     "MissingWord",
     "Path",
     "Penalised",
     "Read",
+    "UndefinedWord",
     "Within",
     "Written",
     "Wrong",
@@ -32,6 +34,7 @@ __all__ = [
     "finite",
     "quoted",
     "read_missing",
+    "read_undefined",
     "refuse",
     "show",
     "where",
@@ -155,6 +158,20 @@ MISSING = choice(
 )
 """What a missing case counts as, on a board and in the policies of an edition."""
 
+UndefinedWord = Literal["refuse", "unlisted", "leave-out", "leave-out-or-missing"]
+UNDEFINED = choice(
+    {
+        '"refuse"': "there is no board until the organisers have decided",
+        '"unlisted"': "the team does not stand on this board, of one metric",
+        '"leave-out"': "the case is left out of the metric for all teams; if some have a value, there is no board",
+        '"leave-out-or-missing"': "the same, but if some have a value, it is a missing case of those without one",
+        "a number": "the metric counts as this value there, for example 1",
+    },
+    what='"refuse", "unlisted", "leave-out", "leave-out-or-missing" or a number',
+    example='"leave-out"',
+)
+"""What a case counts as whose metric is undefined for a usable output, on a board and in the policies of an edition."""
+
 TIES = choice(
     {
         '"min"': "all get the best of the ranks they take up: 1, 2, 2, 4",
@@ -175,6 +192,16 @@ def read_missing(value: object) -> object:
         if factor is None or factor < 1:
             raise Wrong(value["penalty"], at=("penalty",), allowed="a number, 1 or more")
         return Penalised(factor)
+    number = finite(value)
+    if number is None:
+        raise Wrong(value)
+    return number
+
+
+def read_undefined(value: object) -> object:
+    """A number or one of a few words."""
+    if isinstance(value, str) and f'"{value}"' in UNDEFINED.choices:
+        return value
     number = finite(value)
     if number is None:
         raise Wrong(value)

@@ -166,7 +166,7 @@ def exceeding_flips(
     b: ArrayLike,
     *,
     better: Better,
-    decimals: int | None,
+    decimals: Decimals = None,
     alternative: Alternative = "better",
     cluster: Sequence[Hashable] | None = None,
     replicates: int = 100_000,

@@ -1,6 +1,6 @@
 """The rules, one file for each, and what they have in common."""
 
-from isocenter.ranking._missing import MissingSetting
+from isocenter.ranking._missing import MissingSetting, UndefinedSetting
 from isocenter.ranking.rules._base import (
     CaseScores,
     CaseValues,
@@ -48,6 +48,7 @@ __all__ = [
     "TiesSetting",
     "Tolerance",
     "TrimmedMeanThenRank",
+    "UndefinedSetting",
     "WeightedMetrics",
     "WeightedRanks",
     "capabilities_of",

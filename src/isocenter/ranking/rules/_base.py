@@ -19,9 +19,9 @@ from isocenter.metrics import catalogue
 from isocenter.metrics.catalogue import Metric
 from isocenter.problems import describe_error, printable
 from isocenter.ranking._board import Board, BoardRow
-from isocenter.ranking._cells import Over, Undefined
+from isocenter.ranking._cells import Over
 from isocenter.ranking._entry import Role
-from isocenter.ranking._missing import Missing, check_missing
+from isocenter.ranking._missing import Missing, Undefined, check_missing, check_undefined
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties, rank_values
 from isocenter.ranking.rules import _lines
 from isocenter.ranking.rules._problems import DescriptionError, RuleProblem
@@ -262,6 +262,8 @@ class OfOneMetric(RankingRule):
     missing: Missing
     ties: Ties
     tolerance: float
+    # A rule without such a setting puts nothing in the place of an undefined metric.
+    undefined: Undefined = "refuse"
     part: str = ""
 
     @property
@@ -274,6 +276,7 @@ class OfOneMetric(RankingRule):
         metric = rankable(self.metric)
         check_ties(self.ties)
         check_missing(self.missing, metric)
+        check_undefined(self.undefined, metric)
 
     @property
     def stand_in(self) -> float | None:
@@ -283,7 +286,7 @@ class OfOneMetric(RankingRule):
     def case_values(self) -> CaseValues:
         """The metric, as the catalogue has it."""
         metric = catalogue.get(self.metric)
-        return CaseValues(metric, self.missing, part=self.part)
+        return CaseValues(metric, self.missing, undefined=self.undefined, part=self.part)
 
     def alternatives(self, asked: Asked) -> Iterator[Variant]:
         """Other aggregations, metrics and policies."""

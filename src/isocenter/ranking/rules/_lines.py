@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from isocenter.metrics import catalogue
-from isocenter.ranking._missing import Missing
+from isocenter.ranking._missing import Missing, Undefined
 from isocenter.ranking._ties import Ties
 
 RANKS: dict[Ties, str] = {
@@ -40,22 +40,36 @@ def missing(policy: Missing, metrics: Sequence[str], cell: str = "x[s, i]") -> s
     return f"if s has no usable output for i: {policy.pseudo_code(metrics, cell)}"
 
 
-def cells(metric: str, policy: Missing, part: str = "") -> list[str]:
+def undefined(policy: Undefined, metric: str, cell: str = "x[s, i]") -> list[str]:
+    """What is done where a metric is undefined for a usable output; no line where nothing is."""
+    if policy in ("refuse", "unlisted"):
+        return []
+    if isinstance(policy, str):
+        mixed = "s has no usable output for i" if policy == "leave-out-or-missing" else "there is no ranking"
+        return [
+            f"if no team has {metric} in i, though one has a usable output: leave i out of {metric} for all",
+            f"else if {metric} of s in i is undefined: {mixed}",
+        ]
+    return [f"if {metric} of s in i is undefined: {cell} = {policy:g}"]
+
+
+def cells(metric: str, policy: Missing, blank: Undefined, part: str = "") -> list[str]:
     """The value of a submission in every case, or in one part of it."""
-    value = f"{metric} of s in {_where(part)}"
-    return ["    for each case i:", f"        x[s, i] = {value}", f"        {missing(policy, [metric])}"]
+    lines = [f"x[s, i] = {metric} of s in {_where(part)}", *undefined(blank, metric), missing(policy, [metric])]
+    return ["    for each case i:", *(f"        {line}" for line in lines)]
 
 
 def _where(part: str) -> str:
     return f"{part} of i" if part else "i"
 
 
-def means(metrics: Sequence[str], policy: Missing, part: str = "") -> list[str]:
+def means(metrics: Sequence[str], policy: Missing, blank: Undefined, part: str = "") -> list[str]:
     """The mean of a submission by every metric."""
     return [
         f"for each metric m of {listed(metrics)} and each submission s:",
         "    for each case i:",
         f"        x[m, s, i] = m of s in {_where(part)}",
+        *(f"        {line}" for line in undefined(blank, "m", "x[m, s, i]")),
         f"        {missing(policy, metrics, 'x[m, s, i]')}",
         "    v[m, s] = Σᵢ w[i] · x[m, s, i] / Σᵢ w[i]",
     ]

@@ -56,27 +56,28 @@ def aggregate_one(rule: Any, asked: Asked) -> Iterator[Variant]:
     """One metric of the cases, aggregated in other ways."""
     from isocenter.ranking.rules import MeanThenRank, QuantileThenRank, RankThenMean, TestThenRank, TrimmedMeanThenRank
 
-    metric, ties = rule.reads[0], rule.ties
-    same: dict[str, Any] = {"missing": rule.missing, "tolerance": rule.tolerance, "part": getattr(rule, "part", "")}
+    metric, missing, ties = rule.reads[0], rule.missing, rule.ties
+    kept = _kept(rule)
     if rule.mean_metric is None:
-        yield "mean", MeanThenRank(metric, ties=ties, **same)
-    yield "median", QuantileThenRank(metric, ties=ties, **same)
-    yield "trimmed mean", TrimmedMeanThenRank(metric, ties=ties, **same)
-    ranks = partial(RankThenMean, metrics=metric, **same)
+        yield "mean", MeanThenRank(metric, missing, ties=ties, **kept)
+    yield "median", QuantileThenRank(metric, missing, ties=ties, **kept)
+    yield "trimmed mean", TrimmedMeanThenRank(metric, missing, ties=ties, **kept)
+    ranks = partial(RankThenMean, metrics=metric, missing=missing, **kept)
     for way in (shared := asked.ways(lambda way: ranks(ties=way))) or (ties,):
         yield f"mean rank, ties {way}" if shared else "mean rank", ranks(ties=way)
-    yield "significant wins", TestThenRank(metric, ties=ties, **same)
+    yield "significant wins", TestThenRank(metric, missing, ties=ties, **kept)
 
 
 def aggregate_several(rule: Any) -> Iterator[Variant]:
     """Several metrics of the cases, put together in other ways."""
     from isocenter.ranking.rules import NormalisedSum, RankThenMean, WeightedRanks
 
-    same: dict[str, Any] = {name: getattr(rule, name) for name in ("metrics", "missing", "ties", "tolerance", "part")}
+    metrics, missing, ties = rule.metrics, rule.missing, rule.ties
+    kept = _kept(rule)
     if not rule.weights:
-        yield "weighted ranks", WeightedRanks(**same)
-    yield "mean rank in each case", RankThenMean(**same)
-    yield "normalised sum", NormalisedSum(**same)
+        yield "weighted ranks", WeightedRanks(metrics, missing, ties=ties, **kept)
+    yield "mean rank in each case", RankThenMean(metrics=metrics, missing=missing, ties=ties, **kept)
+    yield "normalised sum", NormalisedSum(metrics=metrics, missing=missing, ties=ties, **kept)
 
 
 def share_ranks(rule: Any, asked: Asked) -> Iterator[Variant]:
@@ -117,3 +118,10 @@ def rename(pairs: tuple[tuple[str, float], ...], old: str, new: str) -> tuple[tu
 def _counts_as_the_worst(rule: Any) -> bool:
     metrics = [catalogue.get(name) for name in rule.reads]
     return rule.missing.names_value and all(rule.missing.stand_in(metric) == metric.worst for metric in metrics)
+
+
+def _kept(rule: Any) -> dict[str, Any]:
+    """What every way to aggregate keeps; who competes on other boards only takes part in no alternative anyway."""
+    undefined = getattr(rule, "undefined", "refuse")
+    kept = "refuse" if undefined == "unlisted" else undefined
+    return {"tolerance": rule.tolerance, "undefined": kept, "part": getattr(rule, "part", "")}

@@ -190,7 +190,7 @@ class DetectThenRank(RankingRule):
             components={part: samples[:, :, at] for at, part in enumerate(_PARTS)} if len(of) > 1 else {},
         )
 
-    def rejects(self, scores: pl.DataFrame) -> Reject:
+    def rejects(self, scores: pl.DataFrame, *, roles: Mapping[str, Role] | None = None) -> Reject:  # noqa: ARG002
         """Draws that do not define the number: without an ill patient or a healthy one, or without a lesion."""
         known = scores.filter(pl.col("metric") == "case_positive").drop_nulls("value")
         ill = dict(known.select("case", "value").unique().iter_rows())

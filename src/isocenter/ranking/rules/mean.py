@@ -11,10 +11,24 @@ import polars as pl
 
 from isocenter.metrics import catalogue
 from isocenter.ranking._board import Board, Note
-from isocenter.ranking._cells import Cohort, Over, Undefined, left_out_notes, mean_of, read_cells
+from isocenter.ranking._cells import (
+    Cohort,
+    Over,
+    left_out_notes,
+    mean_of,
+    read_cells,
+    reject_undefined,
+    with_undefined,
+)
 from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._entry import Role
-from isocenter.ranking._missing import MissingSetting, refuse_other
+from isocenter.ranking._missing import (
+    MissingSetting,
+    UndefinedSetting,
+    leaves_undefined_out,
+    refuse_other,
+    undefined_in_words,
+)
 from isocenter.ranking._ties import TIES_IN_WORDS
 from isocenter.ranking.rules import _lines
 from isocenter.ranking.rules._base import (
@@ -28,7 +42,7 @@ from isocenter.ranking.rules._base import (
     ranking_rule,
 )
 from isocenter.ranking.rules._settings import MetricName, PartName, TiesSetting, Tolerance
-from isocenter.resampling.counts import Resamples
+from isocenter.resampling.counts import Reject, Resamples
 from isocenter.resampling.estimates import resample_means, resample_ratios
 from isocenter.schema import choice
 
@@ -47,18 +61,6 @@ OverSetting = Annotated[
         absent="it is the cases",
     ),
     "Over what the mean is, of values or of ranks.",
-]
-UndefinedSetting = Annotated[
-    Undefined,
-    choice(
-        {
-            '"refuse"': "there is no board until the organisers have decided",
-            '"unlisted"': "the team does not stand on this board",
-        },
-        example='"refuse"',
-        absent="there is no board until the organisers have decided",
-    ),
-    "What follows if the metric is undefined for an output.",
 ]
 
 
@@ -81,8 +83,10 @@ class MeanThenRank(OfOneMetric):
         "cases": one number per case. "parts": every part of every case is one number, so that a case with more parts
         has more say (the DVH score of OpenKBP). "parts-within-cases": the mean of the parts of each case first.
     undefined
-        What becomes of a submission with a case that was measured, but for which the metric is undefined: "refuse" to
-        make a board, or leave the submission off this board ("unlisted") because it competes on others only.
+        What becomes of a case that was measured, but for which the metric is undefined: "refuse" to make a board; leave
+        the submission off this board ("unlisted") because it competes on others only; leave the case out of the metric
+        for all teams, if none has a value there ("leave-out"), or else let it count as missing for those without one
+        ("leave-out-or-missing"); or the value that the metric counts as there.
     part
         The part whose value is the value of the case, such as one region of a tumour; "" for the case as a whole.
 
@@ -94,7 +98,9 @@ class MeanThenRank(OfOneMetric):
     there, not left out.
 
     A metric that is undefined for a case (its value is null, though the output was there and could be read) has no
-    place in a mean, so the rule does not guess, and says which case it is.
+    place in a mean, so the rule does not guess, and says which case it is, unless organisers declared what it counts
+    as. With "leave-out" the sums are over the cases in which the metric is defined, the same for all teams; so they are
+    in bootstrap resamples of all cases, and a resample without such a case is made again.
     """
 
     roundable = True
@@ -151,18 +157,23 @@ class MeanThenRank(OfOneMetric):
         }[self.over]
         return (
             f"mean {name(self.metric)}{of_part(self.part)} over {over}, {metric.better} is better; a missing or "
-            f"unusable case {self.missing.words(metric.unit)}; equals {TIES_IN_WORDS[self.ties]}"
+            f"unusable case {self.missing.words(metric.unit)}{undefined_in_words(self.undefined)}; equals "
+            f"{TIES_IN_WORDS[self.ties]}"
         )
 
     def pseudo_code(self) -> str:
         """Values, mean, ranks."""
         lines = ["for each submission s:"]
         if self.over == "cases":
-            lines += _lines.cells(self.metric, self.missing, self.part)
+            lines += _lines.cells(self.metric, self.missing, self.undefined, self.part)
         else:
             lines += [
                 "    for each case i and each of its parts p:",
                 f"        x[s, i, p] = {self.metric} of s in p of i",
+                *(
+                    f"        {line.replace(' in i', ' in p of i').replace('leave i', 'leave p of i')}"
+                    for line in _lines.undefined(self.undefined, self.metric, "x[s, i, p]")
+                ),
                 f"        {_lines.missing(self.missing, [self.metric], 'x[s, i, p]')}",
             ]
         if self.over == "parts-within-cases":
@@ -205,15 +216,19 @@ class MeanThenRank(OfOneMetric):
             notes.insert(0, Note(f"{len(cells):,} values in {len(cohort.weights)} cases"))
         if self.missing.leaves_out:
             notes += left_out_notes(cohort.entries)
-        return replace(board, notes=tuple(notes))
+        return with_undefined(replace(board, notes=tuple(notes)), [cohort])
+
+    def rejects(self, scores: pl.DataFrame, *, roles: Mapping[str, Role] | None = None) -> Reject | None:
+        """Draws without a case in which the metric is defined."""
+        return reject_undefined([self._read(scores, roles)]) if leaves_undefined_out(self.undefined) else None
 
     def draw(self, scores: pl.DataFrame, draws: Resamples, *, roles: Mapping[str, Role] | None = None) -> Drawn:
         """The means in every draw of cases."""
         self.check()
         cohort = self._read(scores, roles)
         total, count = cohort.sums()
-        weight = cohort.weight_vector()
         plain = bool((count == 1).all())
+        total, count, weight = cohort.among_all(total), cohort.among_all(count), cohort.weights_of_all()
         better = catalogue.get(self.metric).better
         assert better != "neither"
         return Drawn(

@@ -14,10 +14,18 @@ import polars as pl
 from isocenter.metrics import catalogue
 from isocenter.metrics.catalogue import Metric
 from isocenter.ranking._board import Board, BoardRow
-from isocenter.ranking._cells import Cell, Cohort, Entry, read_cells
+from isocenter.ranking._cells import Cell, Cohort, Entry, cohort_of, read_cells, with_undefined
 from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._entry import Role
-from isocenter.ranking._missing import LeaveOut, MissingSetting, check_missing
+from isocenter.ranking._missing import (
+    LeaveOut,
+    MissingSetting,
+    UndefinedSetting,
+    check_missing,
+    check_undefined,
+    leaves_undefined_out,
+    undefined_in_words,
+)
 from isocenter.ranking._ties import TIES_IN_WORDS, rank_values
 from isocenter.ranking.rules import _lines
 from isocenter.ranking.rules._base import (
@@ -34,8 +42,8 @@ from isocenter.ranking.rules._base import (
 )
 from isocenter.ranking.rules._settings import PartName, TiesSetting, Tolerance, WeightedMetrics
 from isocenter.ranking.rules.mean import MeanThenRank, OverSetting
-from isocenter.resampling.counts import Resamples
-from isocenter.resampling.estimates import resample_means, resample_ratios
+from isocenter.resampling.counts import Reject, Resamples
+from isocenter.resampling.estimates import resample_means
 from isocenter.resampling.matrices import Floats
 
 if TYPE_CHECKING:
@@ -61,6 +69,8 @@ class RankThenMean(RankingRule):
         What equals get, in each case and at the end; it may decide who wins, so it has no default.
     tolerance
         Values closer than this × the larger of two are equal.
+    undefined
+        What becomes of a case in which a metric is undefined, see `MeanThenRank`: nobody has a rank by it there.
     over
         "cases": a case is ranked as a whole. "parts": every part of every case is ranked by itself, and all these ranks
         count alike. "parts-within-cases": the ranks of a case are averaged first, over its parts and all metrics, then
@@ -71,8 +81,9 @@ class RankThenMean(RankingRule):
     Notes
     -----
     score = Σ wⱼ cₙ rⱼₙ / Σ wⱼ cₙ, with rⱼₙ the rank by metric j in case n among those who compete, and cₙ the case
-    weight. Over parts p, the sums run over rⱼₙₚ; within cases first, score = Σ cₙ r̄ₙ / Σ cₙ with the mean
-    r̄ₙ = Σ wⱼ rⱼₙₚ / Σ wⱼ over the metrics and parts of case n. What only stands beside the teams gets the ranks
+    weight; both sums are over the pairs of metric and case in which the metric is defined. Over parts p, the sums run
+    over rⱼₙₚ; within cases first, score = Σ cₙ r̄ₙ / Σ cₙ with the mean r̄ₙ = Σ wⱼ rⱼₙₚ / Σ wⱼ over the metrics and
+    parts of case n. What only stands beside the teams gets the ranks
     it would have had, and moves nobody. Scores depend on who takes part: those of two boards do not compare, and a
     newcomer can change the order of others.
 
@@ -89,6 +100,7 @@ class RankThenMean(RankingRule):
     missing: MissingSetting
     ties: TiesSetting
     tolerance: Tolerance = 1e-9
+    undefined: UndefinedSetting = "refuse"
     over: OverSetting = "cases"
     part: PartName = ""
 
@@ -130,6 +142,7 @@ class RankThenMean(RankingRule):
         """Whether every metric can be ranked, and can have the value that a missing case counts as."""
         for name in self.reads:
             check_missing(self.missing, rankable(name), case_by_case=True)
+            check_undefined(self.undefined, catalogue.get(name), alone=False)
         if self.missing.leaves_out:
             msg = "a case that is left out has no rank; let it rank last, or count as something"
             raise ValueError(msg)
@@ -143,8 +156,10 @@ class RankThenMean(RankingRule):
     def beside(self) -> tuple[MeanThenRank, ...]:
         """The mean of every metric; a case that has the last rank, and no number, is left out of it."""
         missing = LeaveOut() if self.missing.ranks_last else self.missing
-        same = {"ties": self.ties, "tolerance": self.tolerance, "over": self.over, "part": self.part}
-        return tuple(MeanThenRank(name, missing, **same) for name in self.reads)  # type: ignore[arg-type]
+        same: dict[str, Any] = {"over": self.over, "part": self.part, "undefined": self.undefined}
+        return tuple(
+            MeanThenRank(name, missing, ties=self.ties, tolerance=self.tolerance, **same) for name in self.reads
+        )
 
     def case_scores(self, scores: pl.DataFrame, *, roles: Mapping[str, Role] | None = None) -> CaseScores:
         """The mean rank of every team in every case.
@@ -190,7 +205,7 @@ class RankThenMean(RankingRule):
         }[self.over]
         return (
             f"mean over {over} by {in_words(self._weighted, name)}{of_part(self.part)}, lower is better; a missing "
-            f"or unusable case {self.missing}; equals {TIES_IN_WORDS[self.ties]}"
+            f"or unusable case {self.missing}{undefined_in_words(self.undefined)}; equals {TIES_IN_WORDS[self.ties]}"
         )
 
     def pseudo_code(self) -> str:
@@ -200,12 +215,15 @@ class RankThenMean(RankingRule):
         lines = [
             f"for each metric m of {_lines.listed(self.reads)} and each case i{each}:",
             f"    for each submission s: x[m, s, {at}] = m of s in {where}",
+            *(f"    {line}" for line in _lines.undefined(self.undefined, "m", f"x[m, s, {at}]")),
             f"    {_lines.missing(self.missing, self.reads, f'x[m, s, {at}]')}",
             f"    for each submission s, by x[m, s, {at}] ({_lines.equal(self.tolerance)}):",
             f"        r[m, s, {at}] = {_lines.RANKS[self.ties]}",
             "for each submission s:",
             f"    r[s, {at}] = {_lines.weighted_mean(self._weighted, f'r[{{}}, s, {at}]')}",
         ]
+        if leaves_undefined_out(self.undefined):
+            lines.append("    where a metric is left out of i: r[s, i] is of the others, and w[i] smaller by its share")
         if self.over == "parts-within-cases":
             lines.append("    r[s, i] = mean over p of r[s, i, p]")
         pooled = "Σᵢ Σₚ w[i] · r[s, i, p] / Σᵢ Σₚ w[i]"
@@ -225,34 +243,39 @@ class RankThenMean(RankingRule):
             name=name or self.metric,
             rule=str(self),
         )
-        return with_components(board, self.beside, scores, roles, ranks.by_metric)
+        return with_undefined(with_components(board, self.beside, scores, roles, ranks.by_metric), ranks.cohorts)
+
+    def rejects(self, scores: pl.DataFrame, *, roles: Mapping[str, Role] | None = None) -> Reject | None:
+        """Draws without a case in which any of the metrics is defined."""
+        if not leaves_undefined_out(self.undefined) or (known := self._ranks(scores, roles).counts > 0).all():
+            return None
+        return lambda counts: ~(counts[:, known] > 0).any(axis=1)
 
     def draw(self, scores: pl.DataFrame, draws: Resamples, *, roles: Mapping[str, Role] | None = None) -> Drawn:
         """The mean ranks in every draw of cases, all parts of a case together; who competes is the same in each."""
         ranks = self._ranks(scores, roles)
         teams = [row.submission for row in ranks.rows if row.role == "team" and row.submission in ranks.totals]
         totals = np.array([ranks.totals[team] for team in teams]).reshape(len(teams), len(ranks.cases))
-        weight = None if np.ptp(ranks.weights) == 0 else ranks.weights
-        plain = np.ptp(ranks.counts) == 0
-        values = totals / ranks.counts if plain else totals
+        # A case counts by its weight and by how many ranks it has: none where all metrics are left out.
+        counts = ranks.weights * ranks.counts
+        weight = None if np.ptp(counts) == 0 else counts
+        values = totals / np.where(ranks.counts > 0, ranks.counts, 1.0)
         return Drawn(
             submissions=tuple(teams),
             competing=np.ones(len(teams), np.bool_),
             full=np.array([ranks.score(team) for team in teams], np.float64),
-            scores=resample_means(values, draws, weight=weight)
-            if plain
-            else resample_ratios(totals, np.broadcast_to(ranks.counts, totals.shape).copy(), draws, weight=weight),
+            scores=resample_means(values, draws, weight=weight),
             better="lower",
             ties=self.ties,
             tolerance=self.tolerance,
-            values=values if plain else None,
-            weight=weight if plain else None,
+            values=values,
+            weight=weight,
         )
 
     def _ranks(self, scores: pl.DataFrame, roles: Mapping[str, Role] | None) -> _Ranks:
         self.check()
         over = "cases" if self.over == "cases" else "parts"
-        how: dict[str, Any] = {"over": over, "part": self.part, "roles": roles}
+        how: dict[str, Any] = {"over": over, "undefined": self.undefined, "part": self.part, "roles": roles}
         cohorts = {name: read_cells(scores, name, self.missing, **how) for name, _ in self._weighted}
         first = next(iter(cohorts.values()))
         present = set.intersection(*({entry.row.submission for entry in found.scored} for found in cohorts.values()))
@@ -264,7 +287,8 @@ class RankThenMean(RankingRule):
             sums,
             sizes,
             weights=self._weighted,
-            cases=first.weights,
+            cases={case: cohort_of(scores)[case] for case in first.every},
+            cohorts=tuple(cohorts.values()),
             within=self.over == "parts-within-cases",
             unit=Fraction(1, 2 if self.ties == "average" else 1),
         )
@@ -275,8 +299,8 @@ class RankThenMean(RankingRule):
         assert better != "neither"
         teams = [entry for entry in cohort.scored if entry.row.submission in present and entry.row.role == "team"]
         beside = [entry for entry in cohort.scored if entry.row.submission in present and entry.row.role != "team"]
-        sums = {entry.row.submission: np.zeros(len(cohort.weights)) for entry in (*teams, *beside)}
-        at = {case: place for place, case in enumerate(cohort.weights)}
+        sums = {entry.row.submission: np.zeros(len(cohort.every)) for entry in (*teams, *beside)}
+        at = {case: place for place, case in enumerate(cohort.every)}
         size = np.zeros(len(at))
         how: dict[str, Any] = {"ties": self.ties, "tolerance": self.tolerance}
         for cell in _cells(cohort, in_parts=self.over != "cases"):
@@ -307,6 +331,8 @@ class _Ranks:
         Every total is a whole multiple of it.
     by_metric
         By metric and submission, the mean rank by this metric alone.
+    cohorts
+        What was read of each metric.
     """
 
     rows: list[BoardRow]
@@ -316,6 +342,7 @@ class _Ranks:
     counts: Floats
     step: float
     by_metric: Mapping[str, Mapping[str, float]]
+    cohorts: tuple[Cohort, ...]
 
     @classmethod
     def of(
@@ -326,6 +353,7 @@ class _Ranks:
         *,
         weights: tuple[tuple[str, float], ...],
         cases: Mapping[str, float],
+        cohorts: tuple[Cohort, ...],
         within: bool,
         unit: Fraction,
     ) -> _Ranks:
@@ -354,6 +382,7 @@ class _Ranks:
             counts=_settle(count, count, within=within)[1],
             step=_step(weights, sizes, within=within, unit=unit),
             by_metric=by_metric,
+            cohorts=cohorts,
         )
 
     def score(self, submission: str) -> float | None:
@@ -388,7 +417,7 @@ def _cells(cohort: Cohort, *, in_parts: bool) -> list[Cell]:
     """What is ranked by itself: all cells in which anybody has a number, or, without parts, the last rank."""
     cells = {cell for entry in cohort.scored for cell in entry.numbers or ()}
     if not in_parts:
-        cells |= {(case, "") for entry in cohort.scored for case in entry.ranked_last}
+        cells |= {(case, "") for entry in cohort.scored for case in entry.ranked_last if case in cohort.weights}
     return sorted(cells)
 
 

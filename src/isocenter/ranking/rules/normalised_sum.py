@@ -13,15 +13,22 @@ import polars as pl
 from isocenter.metrics import catalogue
 from isocenter.metrics.catalogue import Metric
 from isocenter.ranking._board import Board, Note
+from isocenter.ranking._cells import Cohort, read_cells, reject_undefined, with_undefined
 from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._entry import Role
-from isocenter.ranking._missing import MissingSetting
+from isocenter.ranking._missing import (
+    MissingSetting,
+    UndefinedSetting,
+    check_undefined,
+    leaves_undefined_out,
+    undefined_in_words,
+)
 from isocenter.ranking._ties import TIES_IN_WORDS
 from isocenter.ranking.rules import _lines
 from isocenter.ranking.rules._base import Naming, RankingRule, in_words, of_part, place, ranking_rule
 from isocenter.ranking.rules._settings import PartName, TiesSetting, Tolerance, WeightedMetrics
 from isocenter.ranking.rules.mean import MeanThenRank
-from isocenter.resampling.counts import Resamples
+from isocenter.resampling.counts import Reject, Resamples
 from isocenter.resampling.matrices import Floats
 
 if TYPE_CHECKING:
@@ -51,8 +58,8 @@ class NormalisedSum(RankingRule):
     ----------
     metrics
         Names and weights.
-    missing, ties, tolerance, part
-        As in `MeanThenRank`.
+    missing, ties, tolerance, undefined, part
+        As in `MeanThenRank`; a metric is left out of the cases in which it is undefined, and no other.
 
     Notes
     -----
@@ -66,6 +73,7 @@ class NormalisedSum(RankingRule):
     missing: MissingSetting
     ties: TiesSetting = "min"
     tolerance: Tolerance = 1e-9
+    undefined: UndefinedSetting = "refuse"
     part: PartName = ""
 
     @property
@@ -90,6 +98,7 @@ class NormalisedSum(RankingRule):
             raise ValueError(msg)
         for name, _ in self.metrics:
             self._mean(name).check()
+            check_undefined(self.undefined, catalogue.get(name), alone=False)
 
     @property
     def beside(self) -> tuple[MeanThenRank, ...]:
@@ -97,7 +106,8 @@ class NormalisedSum(RankingRule):
         return tuple(map(self._mean, self.reads))
 
     def _mean(self, name: str) -> MeanThenRank:
-        return MeanThenRank(name, self.missing, ties=self.ties, tolerance=self.tolerance, part=self.part)
+        how = {"ties": self.ties, "tolerance": self.tolerance, "undefined": self.undefined, "part": self.part}
+        return MeanThenRank(name, self.missing, **how)  # type: ignore[arg-type]
 
     @property
     def rank_set_basis(self) -> str:
@@ -117,13 +127,14 @@ class NormalisedSum(RankingRule):
         """Metrics, missing cases and ties."""
         return (
             f"mean of {in_words(self.metrics, name)}{of_part(self.part)}, each stretched from the worst to the best "
-            f"team, higher is better; a missing or unusable case {self.missing}; equals {TIES_IN_WORDS[self.ties]}"
+            f"team, higher is better; a missing or unusable case {self.missing}{undefined_in_words(self.undefined)}; "
+            f"equals {TIES_IN_WORDS[self.ties]}"
         )
 
     def pseudo_code(self) -> str:
         """Means, their stretch, the sum, ranks."""
         lines = [
-            *_lines.means(self.reads, self.missing, self.part),
+            *_lines.means(self.reads, self.missing, self.undefined, self.part),
             "for each metric m and submission s:",
             "    u[m, s] = (v[m, s] − worst of v[m, t]) / (best of v[m, t] − worst of v[m, t]), over all teams t",
             "    if all teams have the same v[m, t]: u[m, s] = 0.5",
@@ -148,7 +159,17 @@ class NormalisedSum(RankingRule):
             rows, metric=NORMALISED, ties=self.ties, tolerance=self.tolerance, name=name or self.metric, rule=str(self)
         )
         note = "Scores depend on the worst team that takes part: this ranking is for comparison with others made so"
-        return replace(board, notes=(Note(note),))
+        return with_undefined(replace(board, notes=(Note(note),)), self._cohorts(scores, roles))
+
+    def _cohorts(self, scores: pl.DataFrame, roles: Mapping[str, Role] | None) -> list[Cohort]:
+        """What is defined by every metric, where that is not all."""
+        if self.undefined == "refuse":
+            return []
+        return [read_cells(scores, name, self.missing, undefined=self.undefined, roles=roles) for name in self.reads]
+
+    def rejects(self, scores: pl.DataFrame, *, roles: Mapping[str, Role] | None = None) -> Reject | None:
+        """Draws without a case in which one of the metrics is defined."""
+        return reject_undefined(self._cohorts(scores, roles)) if leaves_undefined_out(self.undefined) else None
 
     def draw(self, scores: pl.DataFrame, draws: Resamples, *, roles: Mapping[str, Role] | None = None) -> Drawn:
         """The scores in every draw of cases."""

@@ -13,17 +13,24 @@ from numpy.typing import NDArray
 from isocenter.metrics import catalogue
 from isocenter.metrics.catalogue import Metric
 from isocenter.ranking._board import Board
-from isocenter.ranking._cells import Cohort, read_cells
+from isocenter.ranking._cells import Cohort, read_cells, reject_undefined, with_undefined
 from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._entry import Role
-from isocenter.ranking._missing import MissingSetting, check_missing
+from isocenter.ranking._missing import (
+    MissingSetting,
+    UndefinedSetting,
+    check_missing,
+    check_undefined,
+    leaves_undefined_out,
+    undefined_in_words,
+)
 from isocenter.ranking._ties import TIES_IN_WORDS
 from isocenter.ranking.rules import _lines
 from isocenter.ranking.rules._base import CaseValues, Naming, OfOneMetric, of_part, place, rankable, ranking_rule
 from isocenter.ranking.rules._over_cases import refuse_weights
 from isocenter.ranking.rules._settings import MetricName, PartName, TiesSetting, Tolerance
 from isocenter.ranking.rules.mean import MeanThenRank
-from isocenter.resampling.counts import Resamples
+from isocenter.resampling.counts import Reject, Resamples
 from isocenter.resampling.matrices import Floats
 from isocenter.schema import Allowed, Read, Within, Written, Wrong, choice
 from isocenter.stats import adjust, signed_rank_matrix
@@ -93,7 +100,7 @@ class TestThenRank(OfOneMetric):
 
     Attributes
     ----------
-    metric, missing, ties, tolerance, part
+    metric, missing, ties, tolerance, undefined, part
         As in `MeanThenRank`.
     alpha
         The level of significance.
@@ -121,6 +128,7 @@ class TestThenRank(OfOneMetric):
     decimals: Decimals = None
     ties: TiesSetting = "min"
     tolerance: Tolerance = 1e-9
+    undefined: UndefinedSetting = "refuse"
     part: PartName = ""
 
     @property
@@ -131,7 +139,8 @@ class TestThenRank(OfOneMetric):
     @property
     def beside(self) -> tuple[MeanThenRank, ...]:
         """The mean of the metric."""
-        return (MeanThenRank(self.metric, self.missing, ties=self.ties, tolerance=self.tolerance, part=self.part),)
+        how = {"ties": self.ties, "tolerance": self.tolerance, "undefined": self.undefined, "part": self.part}
+        return (MeanThenRank(self.metric, self.missing, **how),)  # type: ignore[arg-type]
 
     def check(self) -> None:
         """Whether the metric can be ranked, and can have the value that a missing case counts as."""
@@ -141,13 +150,16 @@ class TestThenRank(OfOneMetric):
             msg = f"a rule of tests has {known}, not {self.ties!r} and {self.alpha}"
             raise ValueError(msg)
         check_missing(self.missing, metric)
+        check_undefined(self.undefined, metric)
         if self.missing.leaves_out:
             msg = "a paired test needs all cases of both; take another policy for missing cases"
             raise ValueError(msg)
 
     def case_values(self) -> CaseValues:
         """The metric, with the decimals of the tests."""
-        return CaseValues(catalogue.get(self.metric), self.missing, self._decimals, part=self.part)
+        return CaseValues(
+            catalogue.get(self.metric), self.missing, self._decimals, undefined=self.undefined, part=self.part
+        )
 
     @property
     def _decimals(self) -> int | Literal["noise"]:
@@ -161,8 +173,8 @@ class TestThenRank(OfOneMetric):
         family = "" if self.adjust == "none" else f", {self.adjust} over all ordered pairs"
         return (
             f"share of the others beaten by {name(self.metric)}{of_part(self.part)} ({metric.better} is better) in "
-            f"one-sided paired Wilcoxon tests at {self.alpha:g}{family}; a missing or unusable case {self.missing}; "
-            f"equals {TIES_IN_WORDS[self.ties]}"
+            f"one-sided paired Wilcoxon tests at {self.alpha:g}{family}; a missing or unusable case "
+            f"{self.missing}{undefined_in_words(self.undefined)}; equals {TIES_IN_WORDS[self.ties]}"
         )
 
     def pseudo_code(self) -> str:
@@ -173,7 +185,7 @@ class TestThenRank(OfOneMetric):
         rounded = ", sizes within rounding noise made equal" if kept == "noise" else f", rounded to {kept} decimals"
         lines = [
             "for each submission s:",
-            *_lines.cells(self.metric, self.missing, self.part),
+            *_lines.cells(self.metric, self.missing, self.undefined, self.part),
             "for each pair s ≠ t of the K submissions:",
             f"    d[i] = x[s, i] − x[t, i]{rounded}",
             f"    P[s, t] = one-sided p of the signed-rank test of d, with continuity correction ({wins})",
@@ -188,7 +200,7 @@ class TestThenRank(OfOneMetric):
         cohort, values, competing = self._read(scores, roles)
         shares = self._shares(values, competing, Resamples.all_cases(len(cohort.weights)))[:, 0].tolist()
         by_name = dict(zip((entry.row.submission for entry in cohort.scored), shares, strict=True))
-        return place(
+        board = place(
             [replace(entry.row, score=by_name.get(entry.row.submission)) for entry in cohort.entries],
             metric=WIN_SHARE,
             ties=self.ties,
@@ -196,6 +208,11 @@ class TestThenRank(OfOneMetric):
             name=name or self.metric,
             rule=str(self),
         )
+        return with_undefined(board, [cohort])
+
+    def rejects(self, scores: pl.DataFrame, *, roles: Mapping[str, Role] | None = None) -> Reject | None:
+        """Draws without a case in which the metric is defined."""
+        return reject_undefined([self._read(scores, roles)[0]]) if leaves_undefined_out(self.undefined) else None
 
     def draw(self, scores: pl.DataFrame, draws: Resamples, *, roles: Mapping[str, Role] | None = None) -> Drawn:
         """The shares in every draw of cases; a case that is drawn twice counts twice in the tests."""
@@ -204,7 +221,7 @@ class TestThenRank(OfOneMetric):
             submissions=tuple(entry.row.submission for entry in cohort.scored),
             competing=competing,
             full=self._shares(values, competing, Resamples.all_cases(len(cohort.weights)))[:, 0],
-            scores=self._shares(values, competing, draws),
+            scores=self._shares(values, competing, cohort.resamples(draws)),
             better="higher",
             ties=self.ties,
             tolerance=self.tolerance,
@@ -212,7 +229,7 @@ class TestThenRank(OfOneMetric):
 
     def _read(self, scores: pl.DataFrame, roles: Mapping[str, Role] | None) -> tuple[Cohort, Floats, NDArray[np.bool_]]:
         self.check()
-        cohort = read_cells(scores, self.metric, self.missing, part=self.part, roles=roles)
+        cohort = read_cells(scores, self.metric, self.missing, undefined=self.undefined, part=self.part, roles=roles)
         refuse_weights(cohort, "signed-rank test")
         competing = np.array([entry.row.role == "team" for entry in cohort.scored], np.bool_)
         return cohort, cohort.sums()[0], competing

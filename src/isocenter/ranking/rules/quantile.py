@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from isocenter.ranking._missing import MissingSetting
+from isocenter.ranking._missing import MissingSetting, UndefinedSetting
 from isocenter.ranking.rules import _lines
 from isocenter.ranking.rules._base import ranking_rule
 from isocenter.ranking.rules._over_cases import OverCases
@@ -34,7 +34,7 @@ class QuantileThenRank(OverCases):
 
     Attributes
     ----------
-    metric, missing, ties, tolerance, part
+    metric, missing, ties, tolerance, undefined, part
         As in `MeanThenRank`.
     q
         Which quantile, from 0 to 1; between two cases it is interpolated linearly.
@@ -45,6 +45,7 @@ class QuantileThenRank(OverCases):
     q: Quantile = 0.5
     ties: TiesSetting = "min"
     tolerance: Tolerance = 1e-9
+    undefined: UndefinedSetting = "refuse"
     part: PartName = ""
 
     @property

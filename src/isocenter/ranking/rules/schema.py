@@ -113,7 +113,7 @@ class Reading:
             reads = tuple(rule.reads)
             str(rule)
         except ValueError as error:
-            key = "missing" if "missing" in self._keys else "rule"
+            key = getattr(error, "setting", "missing" if "missing" in self._keys else "rule")
             self._tell((key,), self._settings.get(key), str(error))
             return
         except (Exception, SystemExit) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from isocenter.ranking._missing import MissingSetting
+from isocenter.ranking._missing import MissingSetting, UndefinedSetting
 from isocenter.ranking.rules._base import ranking_rule
 from isocenter.ranking.rules._over_cases import OverCases
 from isocenter.ranking.rules._settings import MetricName, PartName, TiesSetting, Tolerance
@@ -29,7 +29,7 @@ class TrimmedMeanThenRank(OverCases):
 
     Attributes
     ----------
-    metric, missing, ties, tolerance, part
+    metric, missing, ties, tolerance, undefined, part
         As in `MeanThenRank`.
     proportion
         Which part of the cases is left out at each end, rounded down to whole cases.
@@ -40,6 +40,7 @@ class TrimmedMeanThenRank(OverCases):
     proportion: Proportion = 0.1
     ties: TiesSetting = "min"
     tolerance: Tolerance = 1e-9
+    undefined: UndefinedSetting = "refuse"
     part: PartName = ""
 
     @property

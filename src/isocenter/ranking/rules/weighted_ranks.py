@@ -14,16 +14,23 @@ import polars as pl
 from isocenter.metrics import catalogue
 from isocenter.metrics.catalogue import Metric
 from isocenter.ranking._board import Board, BoardRow, Component, Note
+from isocenter.ranking._cells import Cohort, read_cells, reject_undefined, with_undefined
 from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._entry import Role
-from isocenter.ranking._missing import MissingSetting
+from isocenter.ranking._missing import (
+    MissingSetting,
+    UndefinedSetting,
+    check_undefined,
+    leaves_undefined_out,
+    undefined_in_words,
+)
 from isocenter.ranking._rank_draws import ranks_of
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties, rank_values
 from isocenter.ranking.rules import _lines
 from isocenter.ranking.rules._base import Naming, RankingRule, check_ties, in_words, of_part, ranking_rule
 from isocenter.ranking.rules._settings import MetricOfRule, PartName, TiesSetting, Tolerance, WeightedMetrics
 from isocenter.ranking.rules.mean import MeanThenRank
-from isocenter.resampling.counts import Resamples
+from isocenter.resampling.counts import Reject, Resamples
 from isocenter.resampling.matrices import Floats
 from isocenter.schema import Allowed, Within, Written, choice
 
@@ -134,6 +141,9 @@ class WeightedRanks(RankingRule):
         What equal means get, and equal scores that no tie-break tells apart; see `rank_values`.
     tolerance
         Values closer than this × the larger of two are equal.
+    undefined
+        What becomes of a case in which a metric is undefined, see `MeanThenRank`: left out of that metric for all, and
+        not of the others (AutoPET: the Dice of patients with lesions, the false positive volume of all).
     part
         As in `MeanThenRank`, for all metrics that are not given.
 
@@ -158,6 +168,7 @@ class WeightedRanks(RankingRule):
     tie_breaks: TieBreaks = ()
     ties: TiesSetting = "min"
     tolerance: Tolerance = 1e-9
+    undefined: UndefinedSetting = "refuse"
     part: PartName = ""
 
     def __post_init__(self) -> None:
@@ -198,6 +209,7 @@ class WeightedRanks(RankingRule):
         """Whether every metric can be ranked, and can have the value that a missing case counts as."""
         for name, _ in self.metrics:
             self._mean(name).check()
+            check_undefined(self.undefined, catalogue.get(name), alone=False)
 
     @property
     def beside(self) -> tuple[MeanThenRank, ...]:
@@ -205,7 +217,8 @@ class WeightedRanks(RankingRule):
         return tuple(map(self._mean, self.reads))
 
     def _mean(self, name: str) -> MeanThenRank:
-        return MeanThenRank(name, self.missing, ties=self.ties, tolerance=self.tolerance, part=self.part)
+        how = {"ties": self.ties, "tolerance": self.tolerance, "undefined": self.undefined, "part": self.part}
+        return MeanThenRank(name, self.missing, **how)  # type: ignore[arg-type]
 
     @property
     def limits(self) -> tuple[Limit, ...]:
@@ -266,7 +279,8 @@ class WeightedRanks(RankingRule):
         """Metrics, limits, missing cases, ties and what breaks them."""
         words = [f"weighted mean of the ranks by {in_words(self.metrics, name)}{of_part(self.part)}, lower is better"]
         words += [f"a submission with {limit.words(name)} is excluded before ranking" for limit in self.exclude]
-        words += [f"a missing or unusable case {self.missing}", f"equals {TIES_IN_WORDS[self.ties]}"]
+        words += [f"a missing or unusable case {self.missing}{undefined_in_words(self.undefined)}"]
+        words += [f"equals {TIES_IN_WORDS[self.ties]}"]
         if self.tie_breaks:
             order = ", then by ".join(f"{catalogue.get(metric).better} {name(metric)}" for metric in self.tie_breaks)
             words.append(f"equal scores are decided by {order}")
@@ -274,7 +288,7 @@ class WeightedRanks(RankingRule):
 
     def pseudo_code(self) -> str:
         """Means, numbers from elsewhere, limits, ranks by metric, their weighted mean, ranks."""
-        lines = _lines.means(self.reads, self.missing, self.part) if self.reads else []
+        lines = _lines.means(self.reads, self.missing, self.undefined, self.part) if self.reads else []
         lines += [f"for each submission s: v[{name}, s] = {name} of s, measured elsewhere" for name in self.given]
         lines += [f"if v[{limit.metric}, s] {limit.condition}: s does not compete" for limit in self.exclude]
         lines += [
@@ -306,7 +320,7 @@ class WeightedRanks(RankingRule):
             for row in rows
         ]
         listed = _in_order([row for row in board if not row.disqualified])
-        return Board(
+        made = Board(
             name=name or self.metric,
             metric=self.metric,
             rule=str(self),
@@ -314,6 +328,17 @@ class WeightedRanks(RankingRule):
             unlisted=tuple(row for row in board if row.disqualified),
             notes=(*self._reasons(listed, values), *decided),
         )
+        return with_undefined(made, self._cohorts(scores, roles))
+
+    def _cohorts(self, scores: pl.DataFrame, roles: Mapping[str, Role] | None) -> list[Cohort]:
+        """What is defined by every metric of the cases, where that is not all."""
+        if self.undefined == "refuse":
+            return []
+        return [read_cells(scores, name, self.missing, undefined=self.undefined, roles=roles) for name in self.reads]
+
+    def rejects(self, scores: pl.DataFrame, *, roles: Mapping[str, Role] | None = None) -> Reject | None:
+        """Draws without a case in which one of the metrics is defined."""
+        return reject_undefined(self._cohorts(scores, roles)) if leaves_undefined_out(self.undefined) else None
 
     def draw(self, scores: pl.DataFrame, draws: Resamples, *, roles: Mapping[str, Role] | None = None) -> Drawn:
         """The weighted ranks in every draw of cases, of those who compete; numbers given do not vary with the cases.
