@@ -609,3 +609,13 @@ def test_a_score_without_an_interval_is_a_dot_and_none_is_nothing():
     assert "reach" not in whisker(axis, 0.5, None, None)
     assert "circle" in whisker(axis, 0.5, None, None)
     assert whisker(axis, None, None, None) == whisker(None, 0.5, 0.4, 0.6) == ""
+
+
+def test_a_metric_beside_a_mean_rank_has_its_mean_rank_and_its_interval_in_small_letters() -> None:
+    from isocenter.ranking import BoardRow, Component
+    from isocenter.server.boards.board_table import Digits, _cells
+
+    part = Component("dice", 0.8317, 2.0957, low=0.8056, high=0.8552)
+    row = BoardRow("aare", 2.16, 1.0, "team", cases=16, missing=0, failed=0, components=(part,))
+    cell = _cells(row, Digits(None), {})["metric:dice"]
+    assert (cell.text, cell.more) == ("0.8317", "rank 2.10 0.8056 to 0.8552")

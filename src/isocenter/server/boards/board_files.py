@@ -82,6 +82,11 @@ def _row(table: BoardTable, row: BoardRow) -> dict[str, Any]:
         of = {metric.name: metric for metric in table.metrics}
         found["components"] = [
             {"metric": part.metric, "score": number(of[part.metric], part.score), "rank": _whole(part.rank)}
+            | (
+                {}
+                if part.low is None
+                else {end: number(of[part.metric], getattr(part, end)) for end in ("low", "high")}
+            )
             for part in row.components
         ]
     if row.submission in table.submitted:

@@ -239,7 +239,8 @@ def _cells(row: BoardRow, digits: Digits, submitted: Mapping[str, datetime]) -> 
     for part in row.components:
         metric = catalogue.get(part.metric)
         rank = "" if part.rank is None else f"rank {part.place}"
-        cells[f"metric:{part.metric}"] = Cell(digits.text(metric, part.score), rank)
+        bounds = digits.bounds(metric, part.low, part.high)
+        cells[f"metric:{part.metric}"] = Cell(digits.text(metric, part.score), " ".join(filter(None, (rank, bounds))))
     if row.submission in submitted:
         cells["submitted"] = Cell("", when=submitted[row.submission])
     return cells
