@@ -212,9 +212,12 @@ def surface_distances(
     if steps.shape != (3,) or not ((steps > 0) & np.isfinite(steps)).all():
         msg = f"spacing must be three positive lengths in mm, in the order of the axes, not {spacing}"
         raise ValueError(msg)
-    content = hashlib.blake2b(np.packbits(truth))
-    content.update(np.packbits(prediction))
-    key = (truth.shape, steps.tobytes(), rules.elements, rules.connectivity, content.digest())
+    # Hashed in the order in which the voxels lie in memory: quicker, and the order is part of the key.
+    reverse = all(mask.strides[0] < mask.strides[-1] for mask in (truth, prediction))
+    content = hashlib.blake2b()
+    for mask in (truth, prediction):
+        content.update(np.packbits(mask.T if reverse else mask))
+    key = (truth.shape, reverse, steps.tobytes(), rules.elements, rules.connectivity, content.digest())
     distances = _recent.get(key)
     if distances is None:
         distances = _measure(truth, prediction, steps, rules)

@@ -14,6 +14,10 @@ from isocenter.volumes._header import VolumeError
 
 Corner = tuple[int, int, int]
 
+# Labels up to which each is looked for by itself; and voxels of an array that are looked at together.
+_FEW = 16
+_PIECE = 1 << 17
+
 
 @dataclass(frozen=True, eq=False)
 class LabelMap:
@@ -45,7 +49,9 @@ class LabelMap:
             msg = f"the array has shape {array.shape}, its grid {grid.shape}"
             raise ValueError(msg)
         builder = LabelMapBuilder(grid)
-        builder.add(0, np.asarray(array).ravel(order="F"))
+        flat = np.asarray(array).ravel(order="F")
+        for start in range(0, flat.size, _PIECE):
+            builder.add(start, flat[start : start + _PIECE])
         return builder.finish()
 
     @property
@@ -100,61 +106,110 @@ def _placed(
 
 
 class LabelMapBuilder:
-    """Collects a label map from pieces of the flat volume, as they come out of a compressed file."""
+    """Collects a label map from pieces of the flat volume, as they come out of a compressed file.
+
+    Labels go to slabs of whole slices, made where there is foreground, so that background costs no memory.
+    """
 
     def __init__(self, grid: Grid) -> None:
         self._grid = grid
-        self._pieces: list[tuple[int, NDArray[Any]]] = []
-        self._low = np.array(grid.shape)
-        self._high = np.array([-1, -1, -1])
+        self._plane = grid.shape[0] * grid.shape[1]
+        self._slab = self._plane * max(1, _PIECE // self._plane)
+        self._slabs: dict[int, NDArray[Any]] = {}
         self._labels: set[int] = set()
+        self._first, self._last = grid.voxels, -1  # of what is not 0
+        self._shadow: NDArray[Any] = np.zeros(0, np.uint16)  # all slices laid upon each other
 
     def add(self, start: int, values: NDArray[Any]) -> None:
         """Take voxels `start` … `start + len(values) - 1`, x running fastest; pieces of zeros may be left out."""
-        where = np.flatnonzero(values != 0)  # numpy finds non-zeros of booleans several times quicker
-        if where.size == 0:
+        filled = values != 0
+        before = int(filled.argmax())
+        if not filled[before]:
             return
-        found = values[where]
-        labels = _whole_numbers(found)
-        first, last = int(where[0]), int(where[-1])
-        piece = np.zeros(last - first + 1, dtype=labels.dtype)
-        piece[where - first] = labels
-        self._pieces.append((start + first, piece))
-        index = np.unravel_index(where + start, self._grid.shape, order="F")
-        self._low = np.minimum(self._low, [axis.min() for axis in index])
-        self._high = np.maximum(self._high, [axis.max() for axis in index])
-        low, high = int(labels.min()), int(labels.max())
-        self._labels.update({low, high} if high - low <= 1 else map(int, np.unique(labels)))
+        piece = _whole_numbers(values[before : values.size - int(filled[::-1].argmax())])
+        start += before
+        if self._last < 0:
+            self._shadow = np.zeros(self._plane, np.uint16)
+        self._first, self._last = min(self._first, start), max(self._last, start + piece.size - 1)
+        self._cast_shadow(start % self._plane, piece)
+        self._note_labels(piece)
+        while piece.size:
+            number, place = divmod(start, self._slab)
+            part = piece[: self._slab - place]
+            slab = self._slabs.get(number)
+            if slab is None:
+                slab = np.zeros(min(self._slab, self._grid.voxels - number * self._slab), piece.dtype)
+            elif slab.itemsize < piece.itemsize:
+                slab = slab.astype(piece.dtype)
+            slab[place : place + part.size] = part
+            self._slabs[number] = slab
+            start, piece = start + part.size, piece[part.size :]
+
+    def _cast_shadow(self, start: int, piece: NDArray[Any]) -> None:
+        """Mark where along x and y the piece, which begins at `start` of a slice, has labels."""
+        if start:
+            head = piece[: self._plane - start]
+            self._shadow[start : start + head.size] |= head
+            piece = piece[head.size :]
+        slices = piece.size // self._plane
+        if slices:
+            whole = piece[: slices * self._plane].reshape(slices, self._plane)
+            self._shadow |= np.bitwise_or.reduce(whole, axis=0)
+        tail = piece[slices * self._plane :]
+        self._shadow[: tail.size] |= tail
+
+    def _note_labels(self, piece: NDArray[Any]) -> None:
+        highest = int(piece.max())
+        if highest > _FEW:
+            self._labels.update(int(label) for label in np.flatnonzero(np.bincount(piece)) if label)
+            return
+        # A comparison is far quicker than counting, and soon all labels are known.
+        for label in range(1, highest + 1):
+            if label not in self._labels and (label == highest or (piece == label).any()):
+                self._labels.add(label)
 
     def finish(self) -> LabelMap:
-        """The map of all that was added."""
-        if not self._pieces:
+        """The map of all that was added; the builder is used up."""
+        if self._last < 0:
             return LabelMap(self._grid, np.zeros((0, 0, 0), dtype=np.uint8), (0, 0, 0), ())
         columns, rows, _ = self._grid.shape
-        (x, y, z), (right, back, top) = self._low.tolist(), (self._high + 1).tolist()
-        kinds = {piece.dtype for _, piece in self._pieces}
-        slices = np.zeros(columns * rows * (top - z), dtype=np.result_type(*kinds))
-        while self._pieces:  # each is let go once it is in its place
-            start, piece = self._pieces.pop()
-            offset = start - columns * rows * z
-            slices[offset : offset + piece.size] = piece
-        box = slices.reshape((columns, rows, top - z), order="F")[x:right, y:back].copy(order="F")
-        return LabelMap(self._grid, box, (x, y, z), tuple(sorted(self._labels)))
+        filled = self._shadow.reshape(rows, columns) != 0
+        y, x = (np.flatnonzero(filled.any(axis=axis)) for axis in (1, 0))
+        across, down = slice(int(x[0]), int(x[-1]) + 1), slice(int(y[0]), int(y[-1]) + 1)
+        low, high = self._first // self._plane, self._last // self._plane + 1
+        shape = (across.stop - across.start, down.stop - down.start, high - low)
+        box = np.zeros(shape, np.result_type(*{slab.dtype for slab in self._slabs.values()}), order="F")
+        while self._slabs:  # each is let go once it is in its place, so that there is hardly ever a second copy
+            number, slab = self._slabs.popitem()
+            slices = slab.reshape(-1, rows, columns)
+            bottom = number * self._slab // self._plane
+            here = slice(max(low, bottom), min(high, bottom + slices.shape[0]))
+            box[:, :, here.start - low : here.stop - low] = slices[
+                here.start - bottom : here.stop - bottom, down, across
+            ].T
+        return LabelMap(self._grid, box, (across.start, down.start, low), tuple(sorted(self._labels)))
 
 
 def _whole_numbers(values: NDArray[Any]) -> NDArray[Any]:
-    """Non-zero values as small unsigned integers, or an error that names one that is none."""
+    """Values as small unsigned integers, or an error that names one that is none."""
+    low, high = values.min(), values.max()
+    if low >= 0 and high <= 65535:  # false if anything is not a number
+        labels = values.astype(np.uint8 if high <= 255 else np.uint16, copy=False)
+        if values.dtype.kind != "f" or bool((labels == values).all()):
+            return labels
+    raise _refusal(values)
+
+
+def _refusal(values: NDArray[Any]) -> VolumeError:
     if values.dtype.kind == "f":
         finite = np.isfinite(values)
         if not finite.all():
             msg = f"holds {values[~finite][0]}; labels are whole numbers"
-            raise VolumeError(msg, code="nan")
+            return VolumeError(msg, code="nan")
         fractional = values != np.rint(values)
         if fractional.any():
             msg = f"holds the fractional value {values[fractional][0]:.6g}; labels are whole numbers"
-            raise VolumeError(msg, code="bad_values")
+            return VolumeError(msg, code="bad_values")
     low, high = values.min(), values.max()
-    if low < 0 or high > 65535:
-        msg = f"holds the value {low if low < 0 else high:g}; labels lie between 0 and 65535"
-        raise VolumeError(msg, code="bad_values")
-    return values.astype(np.uint8 if high <= 255 else np.uint16)
+    msg = f"holds the value {low if low < 0 else high:g}; labels lie between 0 and 65535"
+    return VolumeError(msg, code="bad_values")
