@@ -1,9 +1,18 @@
-"""OpenKBP: 40 patients from files to scores, against the same in plain pandas and numpy."""
+"""OpenKBP: 40 patients from files to scores, against the published evaluator where it is at hand.
+
+It is on no package index. The environment variable `OPENKBP_OFFICIAL` names the folder that holds its
+`provided_code`; without it, the same in plain pandas and numpy is the peer.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import io
 import os
+import sys
 import time
+import types
 import zipfile
 from pathlib import Path
 
@@ -34,6 +43,14 @@ def run(folder: Path, *, patients: int = 40) -> None:
     board = isocenter.rank(challenge, {"team": ours().scores}, board="dvh")
     np.testing.assert_allclose(board["team"].score, plain().dvh_score, rtol=1e-12)
     peers = {"pandas + numpy, as published": published, "pandas + numpy, as lean as may be": plain}
+    if named := os.environ.get("OPENKBP_OFFICIAL"):
+        dose_score, dvh_score = _official(Path(named), reference, submission)
+        np.testing.assert_allclose(plain().dvh_score, dvh_score, rtol=1e-12)
+        np.testing.assert_allclose(plain().dose_score, dose_score, rtol=1e-12)
+        peers = {"the official evaluator": lambda: _official(Path(named), reference, submission)}
+        print("  against the official evaluator")
+    else:
+        print("  against the plain evaluator, as OPENKBP_OFFICIAL does not name the folder of the official one")
     os.environ["ISOCENTER_CACHE"] = "off"
     compare(f"OpenKBP, {patients} patients checked and scored, nothing prepared", ours, peers, repeat=2)
     os.environ["ISOCENTER_CACHE"] = str(folder / "cache")
@@ -45,6 +62,22 @@ def run(folder: Path, *, patients: int = 40) -> None:
         start = time.perf_counter()
         evaluate(challenge, reference=reference, submission=submission, executor=pool)
         print(f"  {'isocenter, two workers':<32} {'':16} {(time.perf_counter() - start) * 1e3:9.1f} ms wall")
+
+
+def _official(folder: Path, reference: Path, submission: Path) -> tuple[float, float]:
+    """Dose score and DVH score by the published evaluator."""
+    # The package imports the libraries of its neural network; the evaluator needs none of them.
+    package = types.ModuleType("provided_code")
+    package.__path__ = [str(folder / "provided_code")]
+    sys.modules.setdefault("provided_code", package)
+    loader = importlib.import_module("provided_code.data_loader").DataLoader
+    evaluator = importlib.import_module("provided_code.dose_evaluation_class").DoseEvaluator
+    paths = importlib.import_module("provided_code.utils").get_paths
+    evaluation = evaluator(loader(paths(reference)), loader(paths(submission, extension="csv")))
+    with contextlib.redirect_stderr(io.StringIO()):  # a progress bar
+        evaluation.evaluate()
+    dose_score, dvh_score = evaluation.get_scores()
+    return float(dose_score), float(dvh_score)
 
 
 def _cohort(folder: Path, patients: int) -> tuple[Path, Path]:

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import math
+import random
+import re
 import zipfile
 from pathlib import Path
 
@@ -216,3 +219,150 @@ def test_a_member_of_a_zip_is_read_in_place(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "team.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("pt_1.csv", ",data\n4,1.25\n")
     assert read_sparse(ZipMember(tmp_path / "team.zip", "pt_1.csv")).dense().ravel()[4] == 1.25
+
+
+@pytest.mark.parametrize("header", ['"",data', '"","data"', ',"data"', '\ufeff"",data'])
+def test_the_first_line_may_stand_in_quotes_as_polars_and_r_write_it(tmp_path: Path, header: str) -> None:
+    volume = read_sparse(file(tmp_path, f"{header}\n3,1.5\n9,2\n"))
+    assert volume.index.tolist() == [3, 9]
+    assert volume.values is not None
+    assert volume.values.tolist() == [1.5, 2.0]
+    assert read_mask(file(tmp_path, f"{header}\r\n3,\r\n9,\r\n")).index.tolist() == [3, 9]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_fields_may_stand_in_quotes(tmp_path: Path, end: str) -> None:
+    text = end.join(['"","data"', '"3","1.5"', '"4",-2e-3', '5,"7"', "6,8", '"7","0.1"'])
+    volume = read_sparse(file(tmp_path, text))
+    assert volume.index.tolist() == [3, 4, 5, 6, 7]
+    assert volume.values is not None
+    assert volume.values.tolist() == [1.5, -2e-3, 7.0, 8.0, 0.1]
+    assert read_mask(file(tmp_path, end.join(['"",data', '"3",""', '4,""', '"5",', "6,"]))).index.tolist() == [
+        3,
+        4,
+        5,
+        6,
+    ]
+
+
+def test_what_polars_and_pandas_write_with_quotes_is_read(tmp_path: Path) -> None:
+    import csv
+
+    import pandas as pd
+    import polars as pl
+
+    index, values = np.array([5, 70, 99]), np.array([1.25, 0.1, 63.0])
+    pl.DataFrame({"": index, "data": values}).write_csv(tmp_path / "polars.csv")
+    pl.DataFrame({"": index, "data": values}).write_csv(tmp_path / "always.csv", quote_style="always")
+    pd.DataFrame({"data": values}, index=index).to_csv(tmp_path / "pandas.csv", quoting=csv.QUOTE_ALL)
+    pd.DataFrame({"data": values}, index=index).to_csv(tmp_path / "strings.csv", quoting=csv.QUOTE_NONNUMERIC)
+    for path in sorted(tmp_path.glob("*.csv")):
+        volume = read_sparse(path)
+        assert volume.index.tolist() == index.tolist(), path.name
+        assert volume.values is not None
+        assert volume.values.tolist() == values.tolist(), path.name
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('"1,2.0', "does not begin with a whole number"),
+        ('1","2.0', "does not begin with a whole number"),
+        ('1,"2.0', "holds a value that is no number"),
+        ('1,"2"0', "holds a value that is no number"),
+        ('1,2"0"', "holds a value that is no number"),
+        ('1,""2""', "holds a value that is no number"),
+        ('"1,2"', "does not begin with a whole number"),
+        ('"-1","2"', "has a negative index"),
+        ('"1","nan"', "holds a value that is not finite"),
+        ('"1",""', "has no value"),
+    ],
+)
+def test_quotes_hide_nothing_that_is_wrong(tmp_path: Path, line: str, expected: str) -> None:
+    """The line is shown as it stands in the file, with its quotes and its number."""
+    assert complaint(tmp_path, f'"",data\n"0","1.0"\n{line}\n"5",1\n') == f"line 3 ({line!r}) {expected}"
+
+
+@pytest.mark.parametrize("header", ['"data', '"",""', "'',data", '"",data,', '"","data" '])
+def test_other_first_lines_are_refused_with_quotes_as_without(tmp_path: Path, header: str) -> None:
+    assert complaint(tmp_path, f"{header}\n1,2\n").endswith("a sparse CSV begins with ',data'")
+
+
+def test_lines_of_a_mask_in_any_order_come_out_in_order(tmp_path: Path) -> None:
+    assert read_mask(file(tmp_path, ",data\n9,\n2,\n5,\n")).index.tolist() == [2, 5, 9]
+    assert read_mask(file(tmp_path, ",data\n9,\n2,\n9,\n"), repeated="last").index.tolist() == [2, 9]
+
+
+def test_every_number_of_a_file_may_be_longer_than_any_double_needs(tmp_path: Path) -> None:
+    numbers = [f"{k}.{k % 7}{'0123456789' * 5}" for k in range(1000)]
+    volume = read_sparse(file(tmp_path, ",data\n" + "".join(f"{k},{n}\n" for k, n in enumerate(numbers))))
+    assert volume.values is not None
+    assert volume.values.tolist() == [float(number) for number in numbers]
+
+
+def plain_line(line: str, *, mask: bool) -> tuple[int, float] | str | None:
+    """A line as the format defines it, by the simplest means: a row, a complaint, or nothing for an empty line."""
+    line = line.removesuffix("\r")
+    if not line:
+        return None
+    if not (match := re.match(r"(-?[0-9]+)(?=,|$)", line)):
+        return "does not begin with a whole number"
+    if match.end() == len(line):
+        return "has no comma"
+    if line.startswith("-"):
+        return "has a negative index"
+    if int(match[1]) > LAST:
+        return "has an index outside of 128×128×128"
+    value = line[match.end() + 1 :]
+    if mask:
+        return "has a value, but a mask has none" if value else (int(match[1]), 0.0)
+    if not value:
+        return "has no value"
+    try:
+        number = float(value) if "_" not in value else None
+    except ValueError:
+        number = None
+    if number is None:
+        return "holds a value that is no number"
+    return (int(match[1]), number) if math.isfinite(number) else "holds a value that is not finite"
+
+
+def random_line(rng: random.Random) -> str:
+    """Mostly a good line, in one of the many ways to write a number; at times one with a few bytes changed."""
+    digits = "".join(rng.choices("0123456789", k=rng.choice((1, 3, 7, 8, 9, 15, 16, 17, 18, 19, 20, 25))))
+    place = rng.randint(0, len(digits))
+    mantissa = rng.choice(("", "", "", "-", "+")) + digits[:place] + rng.choice((".", ".", "")) + digits[place:]
+    power = rng.choice(
+        ("", "", "", f"e{rng.randint(-330, 310)}", f"E+{rng.randint(0, 30):02d}", f"e-{rng.randint(0, 30)}")
+    )
+    index = str(rng.choice((rng.randint(0, 9), rng.randint(0, LAST), rng.randint(0, LAST), LAST + rng.randint(0, 2))))
+    number = repr(rng.uniform(-1, 80)) if rng.random() < 0.3 else mantissa + power
+    line = f"{'0' * rng.choice((0, 0, 0, 0, 2, 12))}{index},{'' if rng.random() < 0.1 else number}"
+    for _ in range(rng.choice((0, 0, 0, 0, 0, 0, 1, 2))):
+        at = rng.randint(0, len(line))
+        line = line[:at] + rng.choice(",.-+e0 xE\t/:\0") + line[at + rng.randint(0, 1) :]
+    return line
+
+
+@pytest.mark.parametrize("mask", [False, True])
+@pytest.mark.parametrize("seed", range(40))
+def test_the_scanner_agrees_with_the_simplest_reader_on_any_line(tmp_path: Path, seed: int, mask: bool) -> None:
+    rng = random.Random(seed)
+    read = read_mask if mask else read_sparse
+    lines = [random_line(rng) for _ in range(200)]
+    if mask:
+        lines = [line if rng.random() < 0.1 else line.partition(",")[0] + "," for line in lines]
+    end = rng.choice(("\n", "\r\n"))
+    good: dict[int, float] = {}
+    for line in lines:
+        answer = plain_line(line, mask=mask)
+        if isinstance(answer, str):
+            assert complaint(tmp_path, f",data{end}{line}{end}1,{'' if mask else 2}", mask=mask).endswith(answer), line
+        elif answer is not None:
+            good[answer[0]] = answer[1]
+    kept = [line for line in lines if not isinstance(plain_line(line, mask=mask), str)]
+    volume = read(file(tmp_path, end.join([",data", *kept])), repeated="last")
+    assert dict.fromkeys(volume.index.tolist()).keys() == dict.fromkeys(sorted(good)).keys()
+    if volume.values is not None:
+        expected = np.array([good[index] for index in sorted(good)])
+        np.testing.assert_array_equal(volume.values.view(np.uint64), expected.view(np.uint64))

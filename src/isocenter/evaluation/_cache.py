@@ -92,7 +92,8 @@ def prepared(folder: Path | None, key: tuple[str, ...], make: Callable[[], Any])
     name = hashlib.sha256("\0".join(key).encode()).hexdigest()
     path = folder / "prepared" / name[:2] / f"{name}.pickle"
     try:
-        value = pickle.loads(path.read_bytes())  # noqa: S301 (written by this user, into a folder of their own)
+        with path.open("rb") as stream:  # arrays are read into their own memory, and not cut out of the whole
+            value = pickle.load(stream)  # noqa: S301 (written by this user, into a folder of their own)
         os.utime(path)
         return value
     except Exception:  # not there, or cut off, or made by code that is gone

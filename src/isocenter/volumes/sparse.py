@@ -6,6 +6,9 @@ a voxel without a line is 0, and a line may say 0 explicitly. The lengths of a v
 ``voxel_dimensions.csv``: three lines, millimetres. The format says nothing of where the patient lies, so a grid made
 from it has its origin at 0 and its axes along the array's.
 
+Any field may stand in quotes, as R, polars and pandas write them: ``"",data`` or ``"","data"``, then
+``"515752","19.8"``.
+
 Reading is strict where the published reader was not: there, an index of -1 fills the last voxel, one missing number
 turns a dose into a mask, and of two lines for one voxel the last wins unseen.
 
@@ -18,6 +21,7 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -37,6 +41,7 @@ __all__ = [
     "SHAPE",
     "SparseVolume",
     "first_line",
+    "is_header",
     "read_mask",
     "read_sparse",
     "read_voxel_dimensions",
@@ -52,6 +57,9 @@ SHAPE: Shape = (128, 128, 128)
 """Every published volume has this shape."""
 
 HEADER = b",data"
+_FEW_ODD = 256  # numbers of a file that the scanner leaves over, unless it is an unusual one
+_KEPT = 1 << 24  # bytes of a buffer that is kept for the next file
+_buffers = threading.local()
 _LONGEST_LINE = 64  # bytes; an index, a double with its sign and exponent, and patience
 _COMPLAINTS = {
     kernels.NO_INDEX: "does not begin with a whole number",
@@ -118,7 +126,8 @@ def read_mask(source: Source, *, shape: Shape = SHAPE, repeated: Literal["refuse
 
 def read_voxel_dimensions(source: Source) -> tuple[float, float, float]:
     """The lengths of a voxel's edges along x, y, z, mm."""
-    text = _bytes(source, most=4096).tobytes().decode("utf-8-sig", "replace")
+    data, size = _bytes(source, most=4096)
+    text = data[:size].tobytes().decode("utf-8-sig", "replace")
     words = text.split()
     try:
         x, y, z = (float(word) for word in words)
@@ -173,34 +182,48 @@ def write_voxel_dimensions(path: str | os.PathLike[str], spacing: tuple[float, f
 
 def _read(source: Source, *, shape: Shape, as_mask: bool, repeated: Literal["refuse", "last"]) -> SparseVolume:
     voxels = math.prod(shape)
-    data = _bytes(source, most=2 * voxels * _LONGEST_LINE)
-    start = _after_header(data)
-    index, values, odd = kernels.room(len(data) - start)
-    trouble = np.zeros((kernels.KINDS, 2), np.int64)
-    rows, odds, ascending = kernels.scan(data, start, voxels, as_mask, kernels.POWERS, index, values, odd, trouble)
+    original, size = _bytes(source, most=2 * voxels * _LONGEST_LINE)
+    start = _after_header(original[:size])
+    lines, quoted = kernels.count_lines(original, start, size)
+    data = original
+    if quoted:
+        data = np.empty_like(original)
+        size = kernels.unquote(original, start, size, data)
+    index, values = np.empty(lines + kernels.SPARE, np.int64), np.empty(0 if as_mask else lines, np.float64)
+    odd, odds = np.empty((_FEW_ODD, 3), np.int64), 0
+    while True:
+        trouble = np.zeros((kernels.KINDS, 2), np.int64)
+        rows, odds, ascending = kernels.scan(
+            data, start, size, voxels, as_mask, index, values.view(np.uint64), odd, trouble
+        )
+        if odds <= len(odd):
+            break
+        odd = np.empty((odds, 3), np.int64)
     for row, begin, end in odd[:odds]:
         values[row] = _number(data[begin:end].tobytes(), trouble, offset=begin)
     if trouble[:, 0].any():
         code = "nan" if trouble[kernels.NOT_FINITE, 0] else "bad_values"
-        raise VolumeError(_explained(data.tobytes(), trouble, shape), code=code)
+        raise VolumeError(_explained(data[:size].tobytes(), original.tobytes(), trouble, shape), code=code)
     index, values = index[:rows], values[:rows]
-    before = rows
+    if 2 * rows < lines:  # do not keep the room for lines that are empty
+        index, values = index.copy(), values.copy()
     if not ascending:
-        index, values = _in_order(index, values)
-    if len(index) < before and repeated == "refuse":
-        msg = f"{before - len(index):,} lines are for a voxel that has one already; each may have one"
+        order = _in_order(index)
+        index, values = index[order], values if as_mask else values[order]
+    if len(index) < rows and repeated == "refuse":
+        msg = f"{rows - len(index):,} lines are for a voxel that has one already; each may have one"
         raise VolumeError(msg, code="bad_values")
-    return SparseVolume(index.copy(), None if as_mask else values.copy(), shape, repeated=before - len(index))
+    return SparseVolume(index, None if as_mask else values, shape, repeated=rows - len(index))
 
 
-def _bytes(source: Source, *, most: int) -> NDArray[np.uint8]:
-    """The bytes of a file, and a line end behind them."""
+def _bytes(source: Source, *, most: int) -> tuple[NDArray[np.uint8], int]:
+    """The bytes of a file and a line end behind them, then zeros for the scanner to look at; and how many are data."""
     file = DiskFile(Path(source)) if isinstance(source, str | os.PathLike) else source
     size = file.size()
     if size > most:
         msg = f"{size:,} bytes; a file of this kind has at most {most:,}"
         raise VolumeError(msg, code="too_large")
-    data = np.empty(size + 1, np.uint8)
+    data = _buffer(size + 1 + kernels.SLACK)
     done = 0
     try:
         with file.open() as stream:
@@ -210,7 +233,18 @@ def _bytes(source: Source, *, most: int) -> NDArray[np.uint8]:
         msg = f"damaged or cut off: {error}"
         raise VolumeError(msg, code="damaged") from error
     data[done] = ord("\n")
-    return data[: done + 1]
+    data[done + 1 : done + 1 + kernels.SLACK] = 0
+    return data[: done + 1 + kernels.SLACK], done + 1
+
+
+def _buffer(size: int) -> NDArray[np.uint8]:
+    """Bytes to read into, the same ones for every file of a thread: memory that is new has to be cleared first."""
+    if size > _KEPT:
+        return np.empty(size, np.uint8)
+    kept: NDArray[np.uint8] | None = getattr(_buffers, "bytes", None)
+    if kept is None or len(kept) < size:
+        _buffers.bytes = kept = np.empty(max(size, _KEPT // 4), np.uint8)
+    return kept[:size]
 
 
 def first_line(source: Source) -> str:
@@ -224,10 +258,16 @@ def first_line(source: Source) -> str:
         raise VolumeError(msg, code="damaged") from error
 
 
+def is_header(line: str) -> bool:
+    """Whether a line is the first of a sparse CSV: ``,data``, either field in quotes or not."""
+    index, comma, name = line.partition(",")
+    return bool(comma) and index in ("", '""') and name in ("data", '"data"')
+
+
 def _after_header(data: NDArray[np.uint8]) -> int:
     """Where the first line after ``,data`` begins."""
     line, _, _ = data[:1000].tobytes().partition(b"\n")
-    if line.removeprefix(b"\xef\xbb\xbf").rstrip(b"\r") != HEADER:
+    if not is_header(line.removeprefix(b"\xef\xbb\xbf").rstrip(b"\r").decode("utf-8", "replace")):
         found = shortened(line.decode("utf-8", "replace"))
         msg = f"the first line is {found!r}; a sparse CSV begins with {HEADER.decode()!r}"
         raise VolumeError(msg, code="bad_format")
@@ -249,25 +289,23 @@ def _number(token: bytes, trouble: NDArray[np.int64], *, offset: int) -> float:
     return value
 
 
-def _in_order(index: NDArray[np.int64], values: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Ascending, and of several lines for one voxel the last of the file."""
+def _in_order(index: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Rows in ascending order of their voxels; of several for one voxel the last of the file."""
     order = np.argsort(index, kind="stable")
-    index, values = index[order], values[order]
     last = np.ones(len(index), bool)
-    last[:-1] = index[1:] != index[:-1]
-    return index[last], values[last]
+    last[:-1] = index[order[1:]] != index[order[:-1]]
+    return order[last]
 
 
-def _explained(data: bytes, trouble: NDArray[np.int64], shape: Shape) -> str:
-    """Every kind of complaint once, with the first line that earns it."""
+def _explained(data: bytes, original: bytes, trouble: NDArray[np.int64], shape: Shape) -> str:
+    """Every kind of complaint once, with the first line that earns it; the original still has its quotes."""
     found = []
     for kind in np.argsort(trouble[:, 1], kind="stable"):
         count, offset = (int(n) for n in trouble[kind])
         if count == 0:
             continue
-        offset = data.rfind(b"\n", 0, offset) + 1
-        line = data[offset : offset + 1000].partition(b"\n")[0].rstrip(b"\r").decode("utf-8", "replace")
         number = data.count(b"\n", 0, offset) + 1
+        line = original.split(b"\n", number)[number - 1][:1000].rstrip(b"\r").decode("utf-8", "replace")
         what = _COMPLAINTS[int(kind)].format(shape="×".join(map(str, shape)))
         others = f", as {'does' if count == 2 else 'do'} {count - 1:,} more" if count > 1 else ""
         found.append(f"line {number:,} ({shortened(line, 40)!r}) {what}{others}")

@@ -66,7 +66,9 @@ def prepare(case: Case) -> Prepared:
     assert patient.dose.values is not None
     dose = SparseDose(patient.dose.index, patient.dose.values)
     points = criteria(dose, patient.structures, math.prod(patient.spacing))
-    return Prepared(dose, patient.possible.index, patient.spacing, patient.structures, points)
+    # Nearly always the same voxels; one array of them is kept once.
+    possible = dose.voxels if np.array_equal(dose.voxels, patient.possible.index) else patient.possible.index
+    return Prepared(dose, possible, patient.spacing, patient.structures, points)
 
 
 def criteria(

@@ -15,10 +15,10 @@ from isocenter.problems import Remark, Trouble
 from isocenter.submissions import GridPolicy, Reading
 from isocenter.volumes import File, Folder, Grid, VolumeError, read_bytes
 from isocenter.volumes.sparse import (
-    HEADER,
     SHAPE,
     SparseVolume,
     first_line,
+    is_header,
     read_mask,
     read_sparse,
     read_voxel_dimensions,
@@ -103,7 +103,7 @@ class PatientFolder:
 @dataclass(frozen=True)
 class Prediction:
     """The dose of the patient in Gy: the line ``,data``, then ``index,dose`` for every voxel that has any. The index is
-    (x·128 + y)·128 + z, as in the files of the patients.
+    (x·128 + y)·128 + z, as in the files of the patients. Fields may stand in quotes.
 
     Or points of the DVHs, which compete in the DVH stream only: the line ``structure,criterion,value``, then a line
     such as ``PTV70,D_99,66.5`` for each.
@@ -122,9 +122,9 @@ class Prediction:
     def read(self, file: File, *, grid: Grid | None, policy: GridPolicy) -> Reading:  # noqa: ARG002 (the format has no grid)
         """Read a dose or DVH points, whichever the first line announces."""
         first = first_line(file).strip()
-        if tuple(word.strip() for word in first.lower().split(",")) == _POINTS:
+        if tuple(word.strip().strip('"') for word in first.lower().split(",")) == _POINTS:
             return Reading(_points(file))
-        if first != HEADER.decode():
+        if not is_header(first):
             msg = f"the first line is {first!r}; a dose begins with ',data', DVH points with {','.join(_POINTS)!r}"
             raise VolumeError(msg, code="bad_format")
         volume = read_sparse(file, repeated="last")
