@@ -9,6 +9,7 @@ Reference: Cox RW et al. A (sort of) new image data format standard: NIfTI-1 (20
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -57,17 +58,23 @@ def read_header(stream: BinaryIO) -> Header:
     if magic not in (b"n+1\0", b"n+2\0"):
         msg = f"not a NIfTI file (its magic is {magic!r})"
         raise VolumeError(msg, code="bad_format")
-    layout = _NIFTI1 if length == 348 else _NIFTI2
+    header = _parse(block, order)
+    if len(stream.read(header.offset - length)) < header.offset - length:
+        msg = "the file ends before its voxels begin"
+        raise VolumeError(msg, code="damaged")
+    return header
+
+
+@lru_cache(maxsize=512)
+def _parse(block: bytes, order: str) -> Header:
+    """What the bytes of a header say. They are met again whenever a file, or another on the same grid, is opened."""
+    layout = _NIFTI1 if len(block) == 348 else _NIFTI2
     field = {
         name: np.frombuffer(block, dtype=f"{order}{kind}", count=count, offset=offset)
         for name, (kind, count, offset) in layout.items()
     }
     with np.errstate(all="ignore"):  # odd numbers are found by their value, not by a warning on the way
-        header = _header(field, order=order, length=length)
-    if len(stream.read(header.offset - length)) < header.offset - length:
-        msg = "the file ends before its voxels begin"
-        raise VolumeError(msg, code="damaged")
-    return header
+        return _header(field, order=order, length=len(block))
 
 
 def _header(field: dict[str, NDArray[Any]], *, order: str, length: int) -> Header:

@@ -71,11 +71,13 @@ def read_header(source: Source) -> Header:
 def read(source: Source) -> Volume:
     """Read a whole volume, in the type it is stored in (float64 if the header scales the stored numbers)."""
     with _opened(source) as (header, stream):
-        flat = np.empty(header.grid.voxels, dtype=header.dtype)
+        # Zeros need not be written: memory that is not touched is zero already, and costs nothing.
+        flat = np.zeros(header.grid.voxels, dtype=header.dtype)
         buffer = flat.view(np.uint8)
         done = 0
         for block in _blocks(stream, header):
-            buffer[done : done + len(block)] = np.frombuffer(block, np.uint8)
+            if block != _ZEROS[: len(block)]:
+                buffer[done : done + len(block)] = np.frombuffer(block, np.uint8)
             done += len(block)
     values = flat.astype(header.dtype.newbyteorder("="), copy=False)
     if header.scaled:

@@ -13,6 +13,8 @@ Lemire D. Number parsing at a gigabyte per second. Softw Pract Exp 51 (2021) 170
 Mushtak N, Lemire D. Fast number parsing without fallback. Softw Pract Exp 53 (2023) 1467-1471. These bits always
 suffice.
 """
+# mypy: disable-error-code="assignment, return-value, arg-type, call-arg, var-annotated, no-any-return, untyped-decorator"
+# (numba infers the types of integers when it compiles, and refuses what does not fit)
 # ruff: noqa: ARG001 (numba calls an intrinsic with its types; those that are fixed are not looked at)
 
 from __future__ import annotations
@@ -21,9 +23,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import extending, njit, types
 from numpy.typing import NDArray
+
+intrinsic: Any = extending.intrinsic  # its functions are called without the context that they are declared with
 
 # What can be wrong with a line; the order of `sparse._COMPLAINTS`.
 NO_INDEX, NEGATIVE, TOO_LARGE, NO_NUMBER, NOT_FINITE, NO_VALUE, A_VALUE, NO_COMMA = range(8)
