@@ -98,7 +98,7 @@ WORDS = 'write words in quotes between brackets, such as ["segmentation", "PET/C
 STEP = "write a number above 0 with at most twelve decimals, such as 0.001"
 THRESHOLD = "write a number with at most twelve decimals, such as 0.574"
 MULTIPLE = "write a number above 0 with at most three decimals, such as 25"
-TO = 'write "everybody" or "named"'
+TO = 'write "everybody", "leader" or "named"'
 ELSEWHERE = '"place" does not belong here, but under the heading'
 DATE = "this cannot be read as a date; a date is written as 2020-09-10T23:59:59+02:00"
 LINE = "a line holds a setting (a name, =, and a value), a heading in brackets, or a comment after #"
@@ -415,8 +415,8 @@ def test_the_good_file_is_good() -> None:
             "gridd = 5\nquota = 5",
             "phases[2].gridd",
             '"gridd" is not known; what can be set here is '
-            "name, title, opens, closes, results, announced, admission, after, top, quota, quota_per, refund, counts, "
-            "visibility, announce, verification, ladder, decimals, cases",
+            "name, title, opens, closes, results, announced, admission, after, top, continues, quota, quota_per, "
+            "refund, counts, visibility, announce, verification, ladder, decimals, cases",
         ),
         (
             "quota = 5",

@@ -240,7 +240,7 @@ def test_what_is_absent_is_shown_as_a_comment_that_sets_nothing() -> None:
         assert line in text.split("\n")
     for line in ("# [[boards]]", '# rule = "quantile"', "# q = 0.5"):
         assert line in text.split("\n")
-    for line in ("# [[bonuses]]", '# to = "named"', "# [payout]", "# per = 0.001", "# round_up_to = 25"):
+    for line in ("# [[bonuses]]", '# to = "leader"', "# [payout]", "# per = 0.001", "# round_up_to = 25"):
         assert line in text.split("\n")
     assert parse(text).phases[0].quota is None
     assert parse(text).payout is None
@@ -248,8 +248,10 @@ def test_what_is_absent_is_shown_as_a_comment_that_sets_nothing() -> None:
 
 
 def test_every_commented_setting_is_valid_once_its_mark_is_removed() -> None:
-    # `after` and `top` go with an admission that makes use of them; the next test sets them.
-    text = re.sub(r"^# (?!after|top)(\w+ = .*|\[\[\w+\]\]|\[\w+\])$", r"\1", render(EDITION), flags=re.MULTILINE)
+    # `after`, `top` and `continues` go with an admission that makes use of them; the next test sets them.
+    text = re.sub(
+        r"^# (?!after|top|continues)(\w+ = .*|\[\[\w+\]\]|\[\w+\])$", r"\1", render(EDITION), flags=re.MULTILINE
+    )
     edition = parse(text)
     assert edition.phases[0].quota == 5
     assert edition.phases[0].announced == datetime(2020, 6, 1, 10, tzinfo=UTC)

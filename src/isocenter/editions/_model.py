@@ -219,6 +219,22 @@ class Edition(Table):
             above.add(phase.name)
         return phases
 
+    @field_validator("phases")
+    @classmethod
+    def _continued(cls, phases: tuple[Phase, ...]) -> tuple[Phase, ...]:
+        above: dict[str, Phase] = {}
+        for phase in phases:
+            if phase.continues is not None:
+                before = above.get(phase.continues)
+                if before is None:
+                    raise plain(
+                        f"{show(phase.name)} continues {show(phase.continues)}, but there is no phase of this name "
+                        "above it"
+                    )
+                _check_continued(before, phase)
+            above[phase.name] = phase
+        return phases
+
     @field_validator("registration", "equity", "survey", "declarations", "readers")
     @classmethod
     def _asked_once(cls, questions: tuple[Question | EquityQuestion, ...]) -> tuple[Question | EquityQuestion, ...]:
@@ -313,21 +329,53 @@ class Edition(Table):
     def named_in(self, phase: Phase) -> int | None:
         """How many teams from the top of the board of a phase are named; None: all.
 
-        On a board that was public from the beginning all names are known, and stay so.
+        On a board that was public from the beginning all names are known, and stay so. A phase that continues another
+        one names no more than that did: its teams stand there, too.
         """
+        before = self.continued_by(phase)
+        most = None if before is None else self.named_in(before)
         if phase.visibility == "public" or phase.announce == "all":
-            return None
-        return self.policies.announce if phase.announce is None else phase.announce
+            return most
+        own = self.policies.announce if phase.announce is None else phase.announce
+        return min((count for count in (own, most) if count is not None), default=None)
+
+    def continued_by(self, phase: Phase) -> Phase | None:
+        """The phase whose board goes on in another one."""
+        return next((before for before in self.phases if before.name == phase.continues), None)
 
     @property
     def last_phase(self) -> Phase:
-        """The phase whose board decides: the one that closes last, and of several the last in the file."""
+        """The phase whose board decides: the one that closes last, and of several the last in the file.
+
+        One that continues another is never it.
+        """
         return closing_last(self.phases)
 
 
 def closing_last(phases: Sequence[Phase]) -> Phase:
-    """Of the phases of an edition, the one that closes last; of several, the last of them."""
-    return max(enumerate(phases), key=lambda phase: (phase[1].closes, phase[0]))[1]
+    """Of the phases of an edition that continue no other, the one that closes last; of several, the last of them."""
+    deciding = [phase for phase in phases if phase.continues is None] or phases
+    return max(enumerate(deciding), key=lambda phase: (phase[1].closes, phase[0]))[1]
+
+
+def _check_continued(before: Phase, phase: Phase) -> None:
+    """Whether a phase can continue another one without giving away what that kept to itself."""
+    if before.continues is not None:
+        raise plain(
+            f"{show(phase.name)} continues {show(before.name)}, which itself continues another phase; name that one"
+        )
+    if phase.opens < before.results:
+        raise plain(
+            f"{show(phase.name)} continues {show(before.name)} and opens ({show(phase.opens)}) before its results are "
+            f"out ({show(before.results)}); write that moment or a later one"
+        )
+    for name in ("ladder", "decimals", "cases"):
+        own, others = getattr(phase, name), getattr(before, name)
+        if own != others and (name != "cases" or None not in (own, others)):
+            raise plain(
+                f"{show(phase.name)} continues {show(before.name)}, and results of both stand on one board; {name} has "
+                "to be the same"
+            )
 
 
 def repeated(values: Iterable[object]) -> list[tuple[int, int]]:

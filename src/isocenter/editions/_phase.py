@@ -12,6 +12,7 @@ from isocenter.editions._values import (
     After,
     AnnouncedIn,
     CaseCount,
+    Continued,
     Counts,
     Decimals,
     KnownFrom,
@@ -37,6 +38,8 @@ class Phase(Table):
       │ known, and     │ submissions up to │ the board as        │ everybody sees
       │ not yet open   │ the quota         │ `visibility` says   │ the board
 
+    A phase that `continues` another one decides nothing: no prize, no survey and no end of the challenge depends on it.
+
     Who may take part says `admission`; see `admitted`, `quota_left` and `sight`, which put these settings into effect.
     """
 
@@ -54,6 +57,11 @@ class Phase(Table):
     )
     top: Top = Field(
         default=None, validate_default=True, description="How many from the top of the board of that phase are invited."
+    )
+    continues: Continued = Field(
+        default=None,
+        description="The phase whose board goes on in this one after the end: its results stand beside the later ones, "
+        "are measured against the same reference, and stay as they are on its own board.",
     )
     quota: Quota = Field(default=None, description="How many submissions a team has in this phase.")
     quota_per: Per = Field(default="phase", description="The span of time that the quota is for.")

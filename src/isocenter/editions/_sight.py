@@ -158,6 +158,9 @@ def sight(edition: Edition, phase: str, viewer: Viewer, now: datetime, *, consen
     if not is_known(found, now):
         return Sight()
     discreet = found.ladder is not None or found.decimals is not None
+    before = edition.continued_by(found)
+    # The cases are those of the phase that goes on: where it hid them, they stay hidden.
+    hidden = found.visibility == "hidden" or (before is not None and before.visibility == "hidden")
     out = now >= found.results
     public = found.visibility == "public"
     board = out or (public and now >= found.opens)
@@ -165,7 +168,7 @@ def sight(edition: Edition, phase: str, viewer: Viewer, now: datetime, *, consen
     return Sight(
         known=True,
         own_scores=own,
-        own_cases=own and found.visibility != "hidden" and not discreet,
+        own_cases=own and not hidden and not discreet,
         other_scores=board,
         ranks=board,
         names=board,

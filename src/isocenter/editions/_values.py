@@ -294,6 +294,11 @@ After = Annotated[
         "the name of a phase above this one in quotes", example='"test"', absent="no other phase decides who takes part"
     ),
 ]
+Continued = Annotated[
+    str | None,
+    Field(pattern=r"^"),
+    Allowed("the name of a phase above this one in quotes", example='"test"', absent="the phase stands by itself"),
+]
 Top = Annotated[int | None, Field(ge=1), Allowed(_COUNT, example="5", absent="the organisers name all")]
 KnownFrom = Annotated[
     AwareDatetime | None,

@@ -62,8 +62,10 @@ class Folder:
         return read_rows(path) if (path := self.file(name)) else None
 
     def of_phase(self, phase: str | None = None) -> list[Entry]:
-        """The submissions of a phase, by default the one that is reported."""
-        return [entry for entry in self.entries if entry.phase == (phase or self.phase)]
+        """The submissions of a phase, by default the one that is reported; before them those of one it continues."""
+        names = [one.continues for one in self.edition.phases if one.name == (phase or self.phase)]
+        names.append(phase or self.phase)
+        return [entry for name in names if name is not None for entry in self.entries if entry.phase == name]
 
     def facts(self) -> dict[str, dict[str, str]]:
         """By case what is known of it, from cases.csv beside the edition or in the reference; empty without one."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from isocenter.contest import Contest, Decision
+from isocenter.editions import phase_of
 from isocenter.evaluation import Challenge
 from isocenter.papers._entries import Entry
 from isocenter.papers._folder import Folder
@@ -103,10 +104,13 @@ class Study:
     @cached_property
     def contest(self) -> Contest:
         """The submissions of the phase, with run times where they were metered."""
+        challenge = self.challenge
+        if phase_of(self.folder.edition, self.folder.phase).continues is not None:
+            # Submissions of two phases stand here; the quota of each was kept when they were taken.
+            rules = replace(challenge.participation, quota=None, per="phase")
+            challenge = replace(challenge, participation=rules)
         metered = self.folder.file(f"run_times-{self.folder.phase}.csv") or self.folder.file("run_times.csv")
-        return Contest(
-            self.challenge, self.folder.of_phase(), metered if self.challenge.run_times is not None else None
-        )
+        return Contest(challenge, self.folder.of_phase(), metered if challenge.run_times is not None else None)
 
     @cached_property
     def cohorts(self) -> dict[str, Study]:

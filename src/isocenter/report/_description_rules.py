@@ -143,7 +143,13 @@ def attempts(edition: Edition) -> list[Block]:
 def schedule(edition: Edition) -> list[Block]:
     """The phases, each date with its zone."""
     rows = [(phase.title, *map(moment, (phase.opens, phase.closes, phase.results))) for phase in edition.phases]
-    return [Rows(("phase", "opens", "closes", "results"), tuple(rows))]
+    titles = {phase.name: phase.title for phase in edition.phases}
+    later = [
+        f"{phase.title}: the board of {titles[phase.continues]} goes on after the end, and decides nothing."
+        for phase in edition.phases
+        if phase.continues is not None
+    ]
+    return [Rows(("phase", "opens", "closes", "results"), tuple(rows)), *([Bullets(tuple(later))] if later else [])]
 
 
 def case_numbers(edition: Edition) -> list[Block]:

@@ -146,8 +146,16 @@ class Visit:
             # Results that are held back are as they were the moment before they would have been out.
             held = not self.organises and self.is_held(phase)
             now = self._results[phase] - timedelta.resolution if held else self.now
+            now = self._before_what_it_continues(phase, now)
             self._sights[phase] = sight(self.edition, phase, viewer, now, consents=self._consents)
         return self._sights[phase]
+
+    def _before_what_it_continues(self, phase: str, now: datetime) -> datetime:
+        """The moment to be looked at: a phase whose board holds results that are held back is not open yet."""
+        found = next((one for one in self.edition.phases if one.name == phase), None)
+        if found is None or found.continues is None or self.organises or not self.is_held(found.continues):
+            return now
+        return min(now, found.opens - timedelta.resolution)
 
     def is_held(self, phase: str) -> bool:
         """Whether the results of a phase would be out, and are held back; see `isocenter.server.work.holding`."""
@@ -222,6 +230,16 @@ class Visit:
     def is_over(self) -> bool:
         """Whether all phases that they know of have closed."""
         return self.ends is not None and self.now >= self.ends
+
+    @property
+    def decides_until(self) -> datetime | None:
+        """When the last of the phases closes that they know of and that continue no other; with it the survey."""
+        return max((phase.closes for phase in self.phases if phase.continues is None), default=None)
+
+    @property
+    def is_decided(self) -> bool:
+        """Whether only phases are left that continue others: what was handed in for the challenge stays as it is."""
+        return self.decides_until is not None and self.now >= self.decides_until
 
     def phase(self, name: str) -> Phase:
         """A phase that they know of; else there is none (404)."""

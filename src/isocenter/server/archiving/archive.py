@@ -25,13 +25,14 @@ from pathlib import Path
 from typing import Any
 
 from isocenter.editions import Tally, tally
-from isocenter.server import boards, clock, files
+from isocenter.server import boards, files
 from isocenter.server.archiving.archive_words import Pseudonyms, chain, readme
 from isocenter.server.archiving.artefacts import Note
 from isocenter.server.archiving.edition_folder import Listed, Tell, write_folder
 from isocenter.server.boards.names_told import Names
 from isocenter.server.editions import code_of
 from isocenter.server.models import Challenge, EquityAnswers, Evaluation, Registration, Snapshot
+from isocenter.server.people.equity import is_over
 from isocenter.server.work.in_force import reference_of
 
 NAME = "archive.zip"
@@ -139,7 +140,7 @@ def _people(challenge: Challenge) -> dict[str, Any]:
         "registration": [_tallied(one) for one in tally(answers, edition.registration)] if answers else [],
     }
     released = list(EquityAnswers.objects.filter(challenge=challenge, pending=False).values_list("answers", flat=True))
-    if released and clock.now() >= max(phase.closes for phase in edition.phases):
+    if released and is_over(challenge):
         told["equity"] = [_tallied(one) for one in tally(released, edition.equity)]
     return told
 

@@ -127,7 +127,7 @@ def _challenges() -> Iterator[Finding]:
     for challenge in Challenge.objects.filter(version__isnull=False, published=True):
         has = set(Reference.objects.filter(challenge=challenge).values_list("phase", flat=True))
         for phase in challenge.edition.phases:
-            if phase.opens <= now < phase.closes and "" not in has and phase.name not in has:
+            if phase.opens <= now < phase.closes and not {"", phase.name, phase.continues} & has:
                 title = f"{challenge.edition.title}: {phase.title} is open and has no reference"
                 yield Finding("bad", title, "Its organisers add one; until then nothing is scored.")
 

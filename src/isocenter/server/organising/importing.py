@@ -139,6 +139,9 @@ def add_reference(
     if phase and phase not in [one.name for one in challenge.edition.phases]:
         msg = f"There is no phase {phase!r}."
         raise Refused(msg)
+    if before := [one.continues for one in challenge.edition.phases if one.name == phase and one.continues is not None]:
+        msg = f"{phase} continues {before[0]} and is measured against its reference; upload a new version there."
+        raise Refused(msg)
     home = f"references/{challenge.slug}/{phase or EVERY_PHASE}"
     with nursery_in(home) as nursery:
         parts = unpack(Path(folder), nursery)

@@ -178,8 +178,9 @@ def past(edition: Edition, now: datetime) -> Iterator[str]:
 
 def conflicts(edition: Edition) -> list[str]:
     """What is odd about the dates of an edition, in the order of its phases; none of it is forbidden."""
-    found = [text for phase in edition.phases for text in _oddities(phase, edition)]
-    ordered = sorted(edition.phases, key=lambda phase: (phase.opens, phase.closes))
+    found = [text for phase in edition.phases if phase.continues is None for text in _oddities(phase, edition)]
+    deciding = [phase for phase in edition.phases if phase.continues is None]  # what goes on after the end may overlap
+    ordered = sorted(deciding, key=lambda phase: (phase.opens, phase.closes))
     for at, phase in enumerate(ordered):
         for other in ordered[at + 1 :]:
             if other.opens < phase.closes:

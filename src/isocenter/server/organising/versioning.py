@@ -131,6 +131,8 @@ def _uses(challenge: Challenge, phase: str) -> str:
 def _breaks_phase(old: Phase, new: Phase, sent: dict[str, datetime] | None) -> Iterator[str]:
     if sent is not None and new.opens > sent["first"]:
         yield f"{old.name} cannot open on {on_its_clock(new.opens)}: a team handed in before that."
+    if sent is not None and new.continues != old.continues:
+        yield f"{old.name} cannot continue another phase than before: a team handed in already."
     if sent is not None and new.closes <= sent["last"] < old.closes:
         yield f"{old.name} cannot have closed on {on_its_clock(new.closes)}: a team handed in after that."
 
@@ -187,6 +189,8 @@ def _changes_of(old: Phase, new: Phase) -> Iterator[tuple[str, str]]:
         yield "change what counts", f"{new.title}: which submission counts, or how it is shown, has changed."
     if new.visibility != old.visibility:
         yield "change the visibility", f"The board of {new.title} is {new.visibility}; it was {old.visibility}."
+    if new.continues != old.continues:
+        yield "change what is continued", f"{new.title} goes on from another phase, or from none."
     if (new.admission, new.after, new.top) != (old.admission, old.after, old.top):
         yield "change the admission", f"Who may take part in {new.title} has changed."
 

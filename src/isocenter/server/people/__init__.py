@@ -173,7 +173,7 @@ def save_survey(visit: Visit, given: Mapping[str, object]) -> SurveyAnswers | li
     if visit.team is None:
         msg = "Found a team or join one first; the survey is of a team."
         raise NotPossible(msg)
-    if visit.is_over:
+    if visit.is_decided:
         msg = "The last phase has closed; the survey stays as it is."
         raise NotPossible(msg)
     asked = [question.model_copy(update={"required": False}) for question in visit.edition.survey]

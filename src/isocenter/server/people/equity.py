@@ -34,6 +34,9 @@ def put(registration: Registration, answers: Mapping[str, object]) -> None:
         asked = Registration.objects.filter(pk=registration.pk, equity_asked=False).update(equity_asked=True)
         if not asked:
             return
+        if is_over(challenge):
+            registration.equity_asked = True
+            return
         pending = [*_taken(challenge), dict(answers)]
         # None is released here: a batch would then be the five who came one after the other.
         _write(challenge, sealed(pending, rng=random.SystemRandom(), least=len(pending) + 2).pending)
@@ -77,8 +80,11 @@ def tallies(visit: Visit) -> list[Tally] | None:
 
 
 def is_over(challenge: Challenge) -> bool:
-    """Whether all phases, those not yet announced too, have closed: nobody registers any more."""
-    return all(phase.closes <= clock.now() for phase in challenge.edition.phases)
+    """Whether all phases, those not yet announced too, have closed; answers of who registers later are not kept.
+
+    Phases that continue others after the end do not count: a list of answers that grows would be told twice.
+    """
+    return all(phase.closes <= clock.now() for phase in challenge.edition.phases if phase.continues is None)
 
 
 def _taken(challenge: Challenge) -> list[dict[str, Any]]:

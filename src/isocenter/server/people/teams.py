@@ -269,7 +269,7 @@ def _may_change(visit: Visit, team: Team) -> None:
 
 
 def _not_fixed(visit: Visit) -> None:
-    if visit.is_over:
+    if visit.is_over or (visit.is_decided and visit.team is not None and has_submitted(visit.team)):
         msg = "All phases have closed; teams stay as they are."
         raise NotPossible(msg)
 

@@ -50,9 +50,12 @@ def limited(edition: Edition, known: Collection[str]) -> Edition:
 
 
 def _alone(phase: Phase, known: Collection[str]) -> Phase:
-    if phase.after is None or phase.after in known:
-        return phase
-    return phase.model_copy(update={"admission": "invited", "after": None, "top": None})
+    changes: dict[str, object] = {}
+    if phase.after is not None and phase.after not in known:
+        changes = {"admission": "invited", "after": None, "top": None}
+    if phase.continues is not None and phase.continues not in known:
+        changes["continues"] = None
+    return phase.model_copy(update=changes) if changes else phase
 
 
 def known_edition(visit: Visit) -> Edition:

@@ -226,6 +226,12 @@ def _phase(edition: Edition, phase: Phase) -> Iterator[Block]:
         ("What costs nothing", free_words(phase)),
         ("Which one counts", _COUNTS[phase.counts]),
     ]
+    if (before := edition.continued_by(phase)) is not None:
+        text = (
+            f"After the end, what was handed in for {before.title} stands here beside what comes later. It is measured "
+            "against the same reference. The board of that phase stays as it is; nothing is won here."
+        )
+        rows.insert(0, ("Goes on from", text))
     if phase.decimals is not None:
         rows.append(("Scores", f"Shown, and ranked, with {phase.decimals} decimals."))
     if phase.ladder is not None:

@@ -68,7 +68,8 @@ def _chosen_without_result(scored: Mapping[Submission, Evaluation]) -> list[Entr
     first = next(iter(scored), None)
     if first is None:
         return []
-    chosen = Submission.objects.filter(challenge=first.challenge, phase=first.phase, nominated=True)
+    phases = {one.phase for one in scored}
+    chosen = Submission.objects.filter(challenge=first.challenge, phase__in=phases, nominated=True)
     return [
         Entry(team=one.team.name, moment=one.made, role=_ROLES.get(one.team.kind, "team"), chosen=True, void=True)
         for one in chosen.exclude(pk__in=[known.pk for known in scored]).select_related("team")

@@ -23,9 +23,19 @@ class Standard(NamedTuple):
 
 
 def reference_of(challenge: Challenge, phase: str) -> Reference | None:
-    """The reference in force: the last one of the phase, or of all phases if it has none of its own."""
+    """The reference in force: the last one of the phase, or of all phases if it has none of its own.
+
+    A phase that continues another one has that one's.
+    """
+    phase = phases_of_board(challenge, phase)[0]
     found = Reference.objects.filter(challenge=challenge)
     return found.filter(phase=phase).order_by("-number").first() or found.filter(phase="").order_by("-number").first()
+
+
+def phases_of_board(challenge: Challenge, phase: str) -> list[str]:
+    """The phases whose submissions stand on the boards of a phase: before it the one that it continues."""
+    before = [one.continues for one in challenge.edition.phases if one.name == phase and one.continues is not None]
+    return [*before, phase]
 
 
 def evaluator_of(challenge: Challenge, phase: str) -> str:
@@ -53,7 +63,9 @@ def standard_of(challenge: Challenge, phase: str) -> Standard | None:
         return held
     found = (
         Evaluation.objects.filter(
-            submission__challenge=challenge, submission__phase=phase, submission__state=Submission.State.SCORED
+            submission__challenge=challenge,
+            submission__phase__in=phases_of_board(challenge, phase),
+            submission__state=Submission.State.SCORED,
         )
         .values("reference", "evaluator")
         .annotate(count=Count("submission"), newest=Max("made"))
@@ -69,7 +81,7 @@ def being_reevaluated(challenge: Challenge, phase: str) -> bool:
         challenge=challenge,
         kind=Run.Kind.SCORE,
         state__in=(Run.State.QUEUED, Run.State.RUNNING),
-        submission__phase=phase,
+        submission__phase__in=phases_of_board(challenge, phase),
         submission__state=Submission.State.SCORED,
     ).exists()
 

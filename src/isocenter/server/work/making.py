@@ -21,7 +21,7 @@ from isocenter.server import boards, clock, notices
 from isocenter.server.editions import code_of
 from isocenter.server.models import Challenge, Evaluation, Reference, Run, Snapshot, Submission
 from isocenter.server.work import faults, queue
-from isocenter.server.work.in_force import Standard, reference_of, standard_of
+from isocenter.server.work.in_force import Standard, phases_of_board, reference_of, standard_of
 from isocenter.server.work.score_tables import renew_values
 
 if TYPE_CHECKING:
@@ -36,7 +36,13 @@ _BEFORE = "The reference has changed; this board is made with the one before unt
 
 
 def refresh(challenge: Challenge, phase: str) -> Run:
-    """Order the boards of a phase. However often, one order waits; and one more while they are being made."""
+    """Order the boards of a phase, and of those that continue it.
+
+    However often, one order waits; and one more while they are being made.
+    """
+    for later in challenge.edition.phases:
+        if later.continues == phase and later.opens <= clock.now():
+            refresh(challenge, later.name)
     return queue.enqueue("board", challenge, payload={"phase": phase}, key=f"board:{challenge.pk}:{phase}", priority=1)
 
 
@@ -115,8 +121,9 @@ def _find_evaluations(
 
     Among the latter are those that the evaluator failed on: they wait, and no case of theirs counts as failed.
     """
+    phases = phases_of_board(challenge, phase)
     scored = list(
-        Submission.objects.filter(challenge=challenge, phase=phase, state=Submission.State.SCORED)
+        Submission.objects.filter(challenge=challenge, phase__in=phases, state=Submission.State.SCORED)
         .select_related("team", "challenge__version")
         .order_by("made", "number", "pk")
     )
@@ -124,7 +131,7 @@ def _find_evaluations(
     if standard is not None:
         of_standard = Evaluation.objects.filter(
             submission__challenge=challenge,
-            submission__phase=phase,
+            submission__phase__in=phases,
             reference=standard.reference,
             evaluator=standard.evaluator,
         )

@@ -78,6 +78,8 @@ def _page(request: HttpRequest, visit: Visit, phase: Phase, board: str, named: S
         "tab": "boards",
         "slug": visit.challenge.slug,
         "outlook": outlook(visit, phase),
+        "continued": visit.edition.continued_by(phase),
+        "continuing": [one for one in visit.phases if one.continues == phase.name and visit.now >= one.opens],
         "name": board,
         "title": names[board].title if board in names else board.replace("_", " "),
         "rule": "" if table is None else _rule(visit, phase.name, table.board),

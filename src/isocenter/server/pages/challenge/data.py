@@ -135,7 +135,11 @@ def _seen(visit: Visit, phase: str, cases: list[str]) -> dict[str, bool]:
     own = {name: frozenset(found) for name, found in references}
     found = {}
     for case in cases:
-        on = [visit.sight(one.name) for one in visit.edition.phases if one.name not in own or case in own[one.name]]
+        on = [
+            visit.sight(one.name)
+            for one in visit.edition.phases
+            if one.continues is None and (one.name not in own or case in own[one.name])
+        ]
         known = [seen for seen in on if seen.known]  # where it is in one that is not announced, the others decide
         if (known or not on) and all(seen.downloads for seen in known):
             found[case] = all(seen.own_cases for seen in known)

@@ -93,6 +93,11 @@ class PhaseForm(Noted):
     )
     after = forms.ChoiceField(required=False, label="The other phase")
     top = forms.IntegerField(required=False, min_value=1, label="How many of its best are invited")
+    continues = forms.ChoiceField(
+        required=False,
+        label="Goes on from",
+        help_text="After the end: the results of this phase stay, and later ones stand beside them on another board.",
+    )
     quota = forms.IntegerField(
         required=False, min_value=1, label="Submissions per team", help_text=f"For any number, {_EMPTY}."
     )
@@ -160,7 +165,8 @@ class PhaseForm(Noted):
         initial = {**plain, **here, "clock": round(offset.total_seconds() / 60), **kwargs.pop("initial", {})}
         super().__init__(*args, initial=initial, **kwargs)
         above = edition.phases[: list(edition.phases).index(phase)]
-        self.fields["after"].choices = [("", "none"), *((one.name, one.title) for one in above)]
+        for name in ("after", "continues"):
+            self.fields[name].choices = [("", "none"), *((one.name, one.title) for one in above)]
 
     @staticmethod
     def _on(moment: datetime | None, zone: timezone) -> datetime | None:
