@@ -83,6 +83,76 @@ def test_score_of_a_submission_with_a_bad_case_writes_the_others_and_exits_1(
     assert scores.read(tmp_path / "t.parquet").filter(metric="dice")["value"].null_count() == 1
 
 
+def test_one_submission_is_scored_on_several_cohorts_in_one_run(
+    where: list[Any], reference: Path, submission: Path, tmp_path: Path
+) -> None:
+    holdout = tmp_path / "holdout"
+    holdout.mkdir()
+    for name in ("CHUV003.nii.gz", "CHUV004.nii.gz"):
+        (reference / name).rename(holdout / name)
+    out = tmp_path / "edition" / "scores" / "team" / "1.parquet"
+    ran = run("score", *where, "--reference", f"holdout={holdout}", "--out", out, "--workers", 1)
+    assert ran.exit_code == 0, ran.output
+    further = tmp_path / "edition" / "cohorts" / "holdout" / "scores" / "team" / "1.parquet"
+    assert sorted(set(scores.read(out)["case"])) == ["CHUV001", "CHUV002"]
+    assert sorted(set(scores.read(further)["case"])) == ["CHUV003", "CHUV004"]
+    assert scores.read_record(out)["reference"] != scores.read_record(further)["reference"]
+    assert "Cohort holdout" in ran.stdout
+    assert "no case of the challenge has this name" not in ran.stdout
+    # The numbers are those of a run against that reference alone.
+    only = tmp_path / "only"
+    only.mkdir()
+    for name in ("CHUV003.nii.gz", "CHUV004.nii.gz"):
+        (only / name).write_bytes((submission / name).read_bytes())
+    alone = tmp_path / "alone.parquet"
+    assert run("score", "hecktor2020", "--reference", holdout, "--submission", only, "--out", alone).exit_code == 0
+    assert scores.read(alone).equals(scores.read(further))
+    told = json.loads(run("score", *where, "--reference", f"holdout={holdout}", "--out", out, "--json").stdout)
+    assert told["cohorts"]["holdout"]["out"] == str(further)
+    # A file of no cohort is still a mistake.
+    (submission / "CHUV099.nii.gz").write_bytes(b"x")
+    assert "CHUV099" in run("score", *where, "--reference", f"holdout={holdout}", "--out", out).stdout
+
+
+def test_outputs_for_a_further_cohort_may_lie_elsewhere(where: list[Any], submission: Path, tmp_path: Path) -> None:
+    (tmp_path / "external").mkdir()
+    (tmp_path / "outputs").mkdir()
+    content = (submission / "CHUV001.nii.gz").read_bytes()
+    for folder in ("external", "outputs"):
+        (tmp_path / folder / "EXT1.nii.gz").write_bytes(content)
+    further = ["--reference", f"external={tmp_path / 'external'}", "--submission", f"external={tmp_path / 'outputs'}"]
+    ran = run("score", *where, *further, "--out", tmp_path / "t.parquet", "--workers", 1)
+    assert ran.exit_code == 0, ran.output
+    assert scores.read(tmp_path / "cohorts" / "external" / "scores" / "t.parquet")["value"].to_list() == [1.0]
+
+
+def test_a_cohort_that_cannot_be_scored_leaves_no_table_of_any(
+    where: list[Any], submission: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "external").mkdir()
+    (tmp_path / "external" / "EXT1.nii.gz").write_bytes((submission / "CHUV001.nii.gz").read_bytes())
+    (tmp_path / "nothing").mkdir()
+    further = ["--reference", f"external={tmp_path / 'external'}", "--submission", f"external={tmp_path / 'nothing'}"]
+    assert run("score", *where, *further, "--out", tmp_path / "t.parquet", "--workers", 1).exit_code == 1
+    assert not list(tmp_path.rglob("*.parquet"))
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--reference", "holdout=nowhere"], "does not exist"),
+        (["--reference", "."], "two paths have no name"),
+        (["--submission", "holdout=."], "there is no reference holdout"),
+    ],
+)
+def test_a_cohort_that_is_named_wrongly_is_said(
+    where: list[Any], tmp_path: Path, more: list[str], message: str
+) -> None:
+    ran = run("score", *where, *more, "--out", tmp_path / "t.parquet")
+    assert ran.exit_code == 2
+    assert message in ran.output
+
+
 def test_score_of_a_refused_submission_writes_nothing(where: list[Any], submission: Path, tmp_path: Path) -> None:
     for path in submission.iterdir():
         path.unlink()

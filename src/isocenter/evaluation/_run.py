@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -92,6 +92,7 @@ def evaluate(
     submission: str | os.PathLike[str],
     grid: GridPolicy = "refuse",
     cases: int | None = None,
+    elsewhere: Collection[str] = (),
     executor: Executor | None = None,
     progress: Progress | None = None,
     journal: Path | CaseStore | None = None,
@@ -106,12 +107,14 @@ def evaluate(
     ----------
     cases
         How many cases the reference must have, so that nobody is scored on the cohort of another phase.
+    elsewhere
+        Cases of other cohorts, whose files may be in the submission, too.
     journal
         Where finished cases are kept, so that a run that was stopped continues: a file, which it is for the caller to
         remove once the result is safe (`Path.unlink`), or an object that keeps them elsewhere.
     """
     cohort = _cohort(challenge, reference, cases)
-    plan = _plan(challenge, cohort, list_files(submission), grid=grid)
+    plan = _plan(challenge, cohort, list_files(submission), grid=grid, elsewhere=elsewhere)
     if plan.refused:
         problems = _in_order(plan.problems)
         if any(problem.is_failure for problem in problems):
@@ -161,13 +164,15 @@ def _cohort(challenge: Challenge, reference: str | os.PathLike[str], cases: int 
     return cohort
 
 
-def _plan(challenge: Challenge, cohort: Cohort, listing: Listing, *, grid: GridPolicy) -> _Plan:
+def _plan(
+    challenge: Challenge, cohort: Cohort, listing: Listing, *, grid: GridPolicy, elsewhere: Collection[str] = ()
+) -> _Plan:
     if absurd := _too_many(challenge, cohort, listing):
         return _Plan(listing.name, (), absurd)
     if challenge.arrange is not None and not any(problem.severity == "refused" for problem in listing.problems):
         files = {case.name: case.files for case in cohort.cases}
         listing = arrange_files(challenge, challenge.arrange, listing, files)
-    found = match(listing, challenge.output, cases=[case.name for case in cohort.cases])
+    found = match(listing, challenge.output, cases=[case.name for case in cohort.cases], elsewhere=elsewhere)
     blamed = {problem.case for problem in listing.problems if problem.severity == "unusable"}
     missing = [problem for problem in found.problems if problem.severity != "missing" or problem.case not in blamed]
     problems = (*listing.problems, *_too_large(challenge, cohort, listing), *missing)

@@ -24,12 +24,15 @@ class Match:
     problems: tuple[Problem, ...]
 
 
-def match(listing: Listing, specs: Mapping[str, FileSpec], *, cases: Iterable[str]) -> Match:
+def match(
+    listing: Listing, specs: Mapping[str, FileSpec], *, cases: Iterable[str], elsewhere: Iterable[str] = ()
+) -> Match:
     """Find the files of every case.
 
     A folder or zip that holds nothing but one folder with the files in it is taken as that folder, as that is what
     zipping a folder gives. A case with a file that must not be read, or with two files for one slot, has none. Where
-    a case has a folder of files, it gets those that are wanted of it, however many there are.
+    a case has a folder of files, it gets those that are wanted of it, however many there are. Files of cases that are
+    scored `elsewhere`, on another cohort, are left alone.
     """
     cases = list(cases)
     folders = {
@@ -42,7 +45,7 @@ def match(listing: Listing, specs: Mapping[str, FileSpec], *, cases: Iterable[st
         for suffix in spec.suffixes
     }
     entries, problems = _sort_out_junk(listing)
-    entries = _without_common_folder(entries, wanted, folders)
+    entries = _leave_out(_without_common_folder(entries, wanted, folders), specs, set(elsewhere) - set(cases))
     found: dict[tuple[str, str], list[Entry]] = {}
     spoilt: set[tuple[str, str]] = set()
     unexpected: list[Entry] = []
@@ -132,6 +135,13 @@ def _without_common_folder(
         return entries
     top = f"{tops.pop()}/"
     return [replace(entry, name=entry.name.removeprefix(top)) for entry in entries]
+
+
+def _leave_out(entries: list[Entry], specs: Mapping[str, FileSpec], cases: set[str]) -> list[Entry]:
+    """The entries without the files and folders of some cases."""
+    files = {spec.name(case, suffix) for case in cases for spec in specs.values() for suffix in spec.suffixes}
+    folders = tuple(spec.name(case, "") + "/" for case in cases for spec in specs.values() if is_folder(spec))
+    return [entry for entry in entries if entry.name not in files and not entry.name.startswith(folders)]
 
 
 def _unexpected(

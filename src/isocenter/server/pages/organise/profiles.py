@@ -76,7 +76,7 @@ def _winners(visit: Visit) -> dict[str, list[str]]:
 
 
 def _decide(request: HttpRequest, visit: Visit) -> None:
-    def decided(verdict: Verification.Verdict) -> bool:
+    def decided(verdict: str) -> bool:
         form = ProfileForm(request.POST)
         if not form.is_valid():
             problems: Any = form.errors
@@ -86,7 +86,7 @@ def _decide(request: HttpRequest, visit: Visit) -> None:
         given = form.cleaned_data
         row = get_object_or_404(Membership, key=given["member"], challenge=visit.challenge)
         seen = (given["name"], given["affiliation"])
-        return verifying.decide_profile(visit, row, verdict, given["reason"], seen=seen)
+        return verifying.decide_profile(visit, row, Verification.Verdict(verdict), given["reason"], seen=seen)
 
     act(
         request,
