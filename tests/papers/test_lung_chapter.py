@@ -18,6 +18,7 @@ from isocenter import editions, scores
 from isocenter.ensembles import count_votes, pair_table
 from isocenter.evaluation import evaluate, load_challenge, open_cohort
 from isocenter.metrics import Overlap, s_score, s_score_of
+from isocenter.papers import make_report
 from isocenter.papers.lung2019 import chapter
 from isocenter.papers.lung2019._volumes import V0, s_of
 from isocenter.phantoms import write_lung_cohort, write_lung_contest
@@ -29,7 +30,10 @@ RIGI: list[Box | None] = [(3, 9, 3, 9, 2, 5), (4, 8, 2, 8, 1, 6), (3, 10, 4, 9, 
 NAPF: list[Box | None] = [(4, 10, 3, 9, 2, 5), (4, 8, 3, 9, 1, 6), (2, 10, 4, 9, 3, 7), None]
 WEAK: list[Box | None] = [(5, 11, 3, 9, 2, 5), (4, 8, 4, 10, 1, 6), (4, 12, 4, 9, 3, 7), None]
 TEAMS = {"Rigi": RIGI, "Napf": NAPF, "Eiger": WEAK, "Secret": list(TRUTH), "Region growing": WEAK}
-SECTIONS = ["scores", "volumes", "strata", "ensembles", "observers", "lineage", "prizes"]
+SECTIONS = [
+    "scores", "cohorts", "placed-methods", "examples", "volumes", "strata", "ensembles", "observers", "lineage",
+    "prizes",
+]  # fmt: skip
 
 LISTED = """\
 phase,team,table,role,builds_on
@@ -113,6 +117,103 @@ def test_run_times_are_seconds_by_scans_and_a_bad_line_is_said(written: list[Sec
     assert "line 4" in notes(sections[0])
 
 
+# Cohorts, methods, examples
+
+
+EXTERNAL: list[Box] = [(2, 8, 3, 9, 2, 5), (4, 9, 2, 8, 1, 6), (3, 9, 4, 9, 2, 6)]
+ELSEWHERE: dict[str, list[Box | None]] = {
+    "Rigi": [(2, 8, 3, 9, 2, 5), (4, 9, 3, 8, 1, 6), (3, 10, 4, 9, 2, 6)],
+    "Napf": [(3, 8, 3, 9, 2, 5), None, (3, 9, 4, 9, 3, 7)],
+    "Eiger": [(2, 9, 3, 9, 2, 6), (4, 9, 2, 8, 2, 6), (4, 9, 4, 9, 2, 6)],
+    "Secret": list(EXTERNAL),
+}
+
+
+@pytest.fixture(scope="module")
+def beside(home: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Section]:
+    """The same edition with an external cohort, volumes of a public data set and more questions."""
+    folder = tmp_path_factory.mktemp("cohorts") / "edition"
+    shutil.copytree(home, folder)
+    write_edition(folder / "cohorts" / "external", "lung2019", EXTERNAL, ELSEWHERE)
+    write_masks(folder / "cohorts/external/observers/A", list(EXTERNAL), names=["P01", "P02", "P03"])
+    write_masks(folder / "cohorts/external/observers/C", ELSEWHERE["Rigi"], names=["P01", "P02", "P03"])
+    (folder / "volumes.csv").write_text("dataset,volume_ml\nLIDC,0.5\nLIDC,2\nLIDC,8\nLIDC,zero\n", encoding="utf-8")
+    text = f"team,phase,method,seed points\nRigi,,network,Yes\nNapf,phase-3,forest,{'x' * 61}\nSecret,,magic wand,Yes\n"
+    (folder / "survey.csv").write_text(text, encoding="utf-8")
+    return chapter(study_of(folder))
+
+
+def test_every_submission_stands_side_by_side_on_all_cohorts(beside: list[Section]) -> None:
+    found = {(row[0], row[1]): row[2:] for row in rows(beside, "cohorts-side-by-side")}
+    for team in ("Rigi", "Napf"):
+        there = [s_of_boxes(truth, box) for truth, box in zip(EXTERNAL, ELSEWHERE[team], strict=True)]
+        here = [s_of_boxes(truth, box) for truth, box in zip(TRUTH, TEAMS[team], strict=True)]
+        assert found["S score", team] == [in_brackets(*mean_and_error(values)) for values in (here, there)]
+    assert found["S score", "Region growing (benchmark)"][1] == "–"
+    assert {metric for metric, _ in found} == {"S score", "Dice", "Jaccard", "Precision", "Recall"}
+    assert "Secret" not in everything(beside)
+
+
+def dice_of(a: np.ndarray, b: np.ndarray) -> float:
+    return 2 * int((a & b).sum()) / (int(a.sum()) + int(b.sum()))
+
+
+def test_ensembles_are_chosen_on_this_phase_and_confirmed_on_the_others(beside: list[Section]) -> None:
+    found = {(row[0], row[1]): row[2:] for row in rows(beside, "cohorts-side-by-side")}
+    teams = [ELSEWHERE[team] for team in ("Rigi", "Napf", "Eiger")]
+    voted = [np.sum([mask_of(box) > 0 for mine in teams if (box := mine[n])], axis=0) >= 2 for n in range(3)]
+    dices = [dice_of(mask_of(truth) > 0, mask) for truth, mask in zip(EXTERNAL, voted, strict=True)]
+    assert found["Dice", "Majority of all (ensemble)"][1] == in_brackets(*mean_and_error(dices))
+    # Rigi alone is the best of all ensembles here, and is taken as it is there.
+    assert found["Dice", "Best ensemble, chosen on this phase"] == found["Dice", "Rigi"]
+    drawn = zip(EXTERNAL, ELSEWHERE["Rigi"], strict=True)
+    pairs = [dice_of(mask_of(a) > 0, mask_of(b) > 0) for a, b in drawn if b is not None]
+    assert found["Dice", "Between observers"][1] == in_brackets(statistics.fmean(pairs), statistics.stdev(pairs))
+
+
+def test_methods_are_those_of_the_placed_teams_without_long_words(beside: list[Section]) -> None:
+    found = rows(beside, "methods-table")
+    assert [row[1:] for row in found if row[2] == "Napf"] == [["2", "Napf", "forest", "in their own words"]]
+    assert {row[2] for row in found} == {"Rigi", "Napf"}
+
+
+def test_volumes_stand_beside_those_of_other_data_sets(beside: list[Section]) -> None:
+    found = {row[0]: row[1:] for row in rows(beside, "volume-statistics")}
+    assert list(found) == ["This phase", "external", "LIDC"]
+    logs = [math.log(1000 * volume) for volume in (0.5, 2, 8)]
+    assert found["LIDC"] == ["3", f"{statistics.fmean(logs):.2f} ({statistics.stdev(logs):.2f})", "2"]
+    voxel = math.prod(GRID.spacing)
+    logs = [math.log(int(mask_of(box).sum()) * voxel) for box in EXTERNAL]
+    assert found["external"][1] == f"{statistics.fmean(logs):.2f} ({statistics.stdev(logs):.2f})"
+    chart = block(beside, "volume-distributions")
+    assert isinstance(chart, Chart)
+    assert chart.data is not None
+    assert dict(chart.data.group_by("dataset").sum().select("dataset", "scans").iter_rows()) == {
+        "This phase": 4, "external": 3, "LIDC": 3,
+    }  # fmt: skip
+    assert "not so in line 5" in everything(beside)
+
+
+def test_four_examples_go_from_the_worst_to_the_best(beside: list[Section]) -> None:
+    section = next(one for one in beside if one.name == "examples")
+    charts = [one for one in section.blocks if isinstance(one, Chart)]
+    assert [one.name for one in charts] == [f"example-{n}" for n in range(1, 5)]
+    scores = [s_of_boxes(truth, mine) for truth, mine in zip(TRUTH, RIGI, strict=True)]
+    order = sorted(range(4), key=lambda case: (scores[case], f"P{case + 1:02d}"))
+    assert [one.caption[:8] for one in charts] == [f"Case P{case + 1:02d}" for case in order]
+    assert "Expert" in charts[0].picture
+    assert any("Region growing" in one.picture for one in charts)
+
+
+def test_the_chapter_fits_into_a_whole_report(home: Path) -> None:
+    assert {one.name for one in make_report(study_of(home)).sections} >= set(SECTIONS)
+
+
+def test_without_other_cohorts_it_is_said_what_would_show_them(written: list[Section]) -> None:
+    section = next(one for one in written if one.name == "cohorts")
+    assert "cohorts/NAME/scores/" in everything([section])
+
+
 @given(tp=st.integers(1, 10**6), fp=st.integers(0, 10**6), fn=st.integers(0, 10**6), voxel=st.floats(0.1, 50))
 def test_curves_of_equal_error_are_the_metric_itself(tp: int, fp: int, fn: int, voxel: float) -> None:
     truth = tp + fn
@@ -150,7 +251,7 @@ def test_volumes_that_cannot_be_are_said_and_those_of_other_cases_are_not_used(t
     assert chart.data is not None
     assert chart.data["case"].to_list() == ["P01"]
     said = "a volume is above 0 and at most 10000 ml; left out is what is not (0 of P02, 113097 of P03)."
-    assert said in notes(sections[1])
+    assert said in notes(sections[SECTIONS.index("volumes")])
 
 
 def test_volumes_are_measured_where_no_given_one_can_be(tmp_path: Path) -> None:
@@ -162,7 +263,7 @@ def test_volumes_are_measured_where_no_given_one_can_be(tmp_path: Path) -> None:
     assert isinstance(chart, Chart)
     assert chart.data is not None
     assert chart.data["case"].to_list() == names
-    assert "(nan of P01)" in notes(sections[1])
+    assert "(nan of P01)" in notes(sections[SECTIONS.index("volumes")])
 
 
 def test_strata_have_shares_and_benchmarks(written: list[Section]) -> None:

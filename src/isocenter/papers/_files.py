@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import get_args
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from numpy.typing import NDArray
 
 from isocenter import scores
 from isocenter.papers._study import Study
 from isocenter.submissions import GridPolicy
+from isocenter.volumes import SUFFIXES, Grid, read, resample
+
+_IMAGES = {"CT": "ct", "PET": "pt"}
+_SOFT_TISSUE = (-160, 240)  # HU
 
 
 def grid_policy(study: Study) -> GridPolicy:
@@ -29,3 +36,16 @@ def first_line(error: Exception, study: Study | None = None) -> str:
     if study is not None:
         line = line.replace(f"{study.folder.path}{os.sep}", "").replace(str(study.folder.path), "this folder")
     return f"{line.rstrip('.: ')}."
+
+
+def read_images(study: Study, case: str, grid: Grid) -> Mapping[str, NDArray[Any]]:
+    """The images of a case on the grid of its reference, as far as images/CASE_ct and CASE_pt are there."""
+    found = {}
+    for label, ending in _IMAGES.items():
+        paths = (study.folder.file(f"images/{case}_{ending}{suffix}") for suffix in SUFFIXES)
+        path = next(filter(None, paths), None)
+        if path is not None:
+            volume = read(path)
+            volume = volume if volume.grid == grid else resample(volume, grid, interpolation="linear")
+            found[label] = volume.array.clip(*_SOFT_TISSUE) if label == "CT" else volume.array
+    return found

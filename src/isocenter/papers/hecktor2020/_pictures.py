@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -11,15 +11,12 @@ from numpy.typing import NDArray
 
 from isocenter.ensembles import REFERENCE, read_maps
 from isocenter.evaluation import open_cohort
-from isocenter.papers._files import first_line, grid_policy
+from isocenter.papers._files import first_line, grid_policy, read_images
 from isocenter.papers._mask_votes import Panel
 from isocenter.papers._study import Study
 from isocenter.report import Block, Chart, Paragraph, Section, case_spreads, case_values, contour_slices, metric_label
-from isocenter.volumes import SUFFIXES, Grid, read, resample
 
 _BEST = 3
-_IMAGES = {"CT": "ct", "PET": "pt"}
-_SOFT_TISSUE = (-160, 240)  # HU
 
 
 def pictures(study: Study, panel: Panel | str) -> Section:
@@ -76,19 +73,6 @@ def _picture(study: Study, which: str, case: str, panel: Panel) -> Chart:
         f"{title} by the mean over the teams: axial slices in which the reference is largest, and in which "
         f"{teams[0]} differs most from it. Beside each team its {metric_label(metric)} in the whole case.",
         contour_slices(
-            masks, grid=truth.grid, images=_images(study, case, truth.grid), title=title, name=f"contour-{which}"
+            masks, grid=truth.grid, images=read_images(study, case, truth.grid), title=title, name=f"contour-{which}"
         ),
     )
-
-
-def _images(study: Study, case: str, grid: Grid) -> Mapping[str, NDArray[Any]]:
-    """The images of a case on the grid of its reference, as far as they are there."""
-    found = {}
-    for label, ending in _IMAGES.items():
-        paths = (study.folder.file(f"images/{case}_{ending}{suffix}") for suffix in SUFFIXES)
-        path = next(filter(None, paths), None)
-        if path is not None:
-            volume = read(path)
-            volume = volume if volume.grid == grid else resample(volume, grid, interpolation="linear")
-            found[label] = volume.array.clip(*_SOFT_TISSUE) if label == "CT" else volume.array
-    return found

@@ -1,7 +1,7 @@
 """The chapter of the lung contest: what the supplement of its paper shows, from the folder of any edition.
 
 Mak RH, Endres MG, Paik JH, et al. Use of crowd innovation to develop an artificial intelligence-based solution for
-radiation therapy targeting. JAMA Oncology 5 (2019) 654-661, supplement: eTables 1, 3, 5 and 6, eFigures 3 to 6.
+radiation therapy targeting. JAMA Oncology 5 (2019) 654-661, supplement: eTables 1 and 3 to 6, eFigures 1 to 6.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from isocenter.papers._mask_ensembles import ensembles
 from isocenter.papers._mask_votes import read_panel
 from isocenter.papers._study import Study
+from isocenter.papers.lung2019._cohorts import cohorts, methods
+from isocenter.papers.lung2019._examples import examples
 from isocenter.papers.lung2019._lineage import lineage
 from isocenter.papers.lung2019._observers import observers, read_observers
 from isocenter.papers.lung2019._phases import phase_boards
@@ -28,6 +30,9 @@ def chapter(study: Study) -> list[Section]:
     boards, notes = phase_boards(study)
     return [
         scores_in_brackets(study, panel),
+        cohorts(study, panel, experts),
+        methods(study, boards),
+        examples(study, panel),
         volumes(study, panel),
         strata(study, panel, experts),
         ensembles(study, panel, metric="s_score"),
