@@ -15,7 +15,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 import isocenter
-from isocenter.readers import ReaderScores, open_reference, read_reads, score_reads
+from isocenter.readers import ReaderScores, import_reads, open_reference, read_reads, score_reads
 from isocenter.stats import delong
 
 
@@ -51,6 +51,12 @@ def counted(marksheet: list[dict[str, str]], highest: dict[str, int]) -> tuple[n
     """Who has significant cancer by the marksheet, and the PI-RADS."""
     ill = [row["case_csPCa"] == "YES" for row in marksheet]
     return np.array(ill), np.array(list(highest.values()))
+
+
+def test_the_marksheet_is_an_export_as_it_is(data: Path, highest: dict[str, int]) -> None:
+    found = import_reads([data / "picai" / "marksheet.csv"])
+    assert {read.case: read.pirads for read in found.reads} == highest
+    assert dict(found.kinds) == {"marksheet.csv": "marksheet"}
 
 
 def test_all_patients_have_a_read_and_labels_agree_with_histology(

@@ -1,4 +1,4 @@
-"""`isocenter convert`: a challenge's own file format to NIfTI and back, soft maps to detection maps."""
+"""`isocenter convert`: file formats to NIfTI and back, soft maps to detection maps, exports of readers to reads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from isocenter.cli._arguments import Json
-from isocenter.cli._terminal import count_problems, progress, show_problems
+from isocenter.cli._terminal import count_problems, problem_dicts, progress, show_problems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from isocenter.preprocessing import Conversion
 
 app = typer.Typer(
-    help="Convert OpenKBP's sparse CSV files to NIfTI and back, and soft maps to detection maps.",
+    help="Convert OpenKBP's sparse CSV to NIfTI and back, soft maps to detection maps, exports to reads.",
     no_args_is_help=True,
     rich_markup_mode="rich",
 )
@@ -139,6 +139,88 @@ def to_candidates(
     ignored = f" Files that are no soft maps: {done.ignored}, ignored." if done.ignored else ""
     told = f"{sum(done.candidates.values())} candidates in {len(done.candidates)} cases, {without} cases without any."
     typer.echo(f"{told}{ignored} Written to {out}")
+
+
+class Export(StrEnum):
+    """What a file of reads was exported by."""
+
+    LONG = "long"
+    WIDE = "wide"
+    REDCAP = "redcap"
+    MARKSHEET = "marksheet"
+    GRAND_CHALLENGE = "grand-challenge"
+    IMRMC = "imrmc"
+
+
+@app.command("to-reads")
+def to_reads(
+    exports: Annotated[
+        list[Path], typer.Argument(metavar="EXPORT…", help="Files that a study exported.", exists=True, dir_okay=False)
+    ],
+    *,
+    out: Annotated[Path, typer.Option(help="Where to write the reads: a new file, reads.csv.", dir_okay=False)],
+    kind: Annotated[
+        Export | None, typer.Option(help="What the files are.", show_default="found out from each of them")
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=COLUMN",
+            help="What a column of reads.csv is called there, as reader=Radiologist; may be repeated.",
+        ),
+    ] = None,
+    reader: Annotated[str | None, typer.Option(help="Who read, where the export does not say.")] = None,
+    modality: Annotated[str | None, typer.Option(help="What was read, where the export does not say.")] = None,
+    as_json: Json = False,
+) -> None:
+    r"""Exports of a reader study to reads.csv, which `isocenter reads` takes.
+
+    Spreadsheets saved as CSV (one row per read or mark; or one row per case and
+    a column per reader), REDCap's CSV, PI-CAI's marksheet, iMRMC's text, and the
+    JSON of answers, display sets and questions of grand-challenge.org.
+
+    Example: isocenter convert to-reads sheet.csv --out reads.csv \
+             --column reader=Radiologist --modality bpMRI
+    """
+    from isocenter.readers import ReadsError, import_reads, write_reads
+
+    if out.resolve() in [path.resolve() for path in exports] or out.exists():
+        msg = f"{out} is there already; name a new file"
+        raise typer.BadParameter(msg, param_hint="--out")
+    columns = dict(_parse_column(text) for text in column or ())
+    try:
+        found = import_reads(
+            exports, kind=kind.value if kind else None, columns=columns, reader=reader, modality=modality
+        )
+        write_reads(found.reads, out)
+    except ReadsError as error:
+        if as_json:
+            typer.echo(json.dumps({"ok": False, "problems": problem_dicts(error.problems)}, indent=2))
+        else:
+            typer.echo(str(error), err=True)
+        raise typer.Exit(1) from None
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--column") from None
+    readers = {read.reader for read in found.reads}
+    counts = {"reads": len(found.reads), "readers": len(readers), "cases": len(found.reads.cases)}
+    if as_json:
+        data = {"ok": True, **counts, "kinds": dict(found.kinds), "remarks": list(found.remarks), "out": str(out)}
+        typer.echo(json.dumps(data, indent=2, ensure_ascii=False))
+        return
+    for name, what in found.kinds.items():
+        typer.echo(f"{name}: taken for {what}")
+    for remark in found.remarks:
+        typer.echo(remark)
+    told = ", ".join(f"{number} {noun if number != 1 else noun[:-1]}" for noun, number in counts.items())
+    typer.echo(f"{told}. Written to {out}")
+
+
+def _parse_column(text: str) -> tuple[str, str]:
+    name, equals, column = text.partition("=")
+    if not (equals and name and column):
+        msg = f"{text!r} should be NAME=COLUMN, for example reader=Radiologist"
+        raise typer.BadParameter(msg, param_hint="--column")
+    return name, column
 
 
 def _rule(text: str) -> _RuleName | float:

@@ -17,6 +17,7 @@ from isocenter.readers._comparisons import (
     find_published_test,
 )
 from isocenter.readers._deal import Deal, deal, place_late
+from isocenter.readers._exports import ExportKind, Import, import_reads
 from isocenter.readers._order import order, pseudonyms
 from isocenter.readers._panel_study import (
     AI,
@@ -50,7 +51,9 @@ __all__ = [
     "ROUTINE",
     "Balance",
     "Deal",
+    "ExportKind",
     "FactCount",
+    "Import",
     "Measure",
     "PanelResult",
     "PanelStudy",
@@ -70,6 +73,7 @@ __all__ = [
     "deal",
     "describe_error",
     "find_published_test",
+    "import_reads",
     "label_slot",
     "list_modalities",
     "make_panel_study",
