@@ -220,14 +220,14 @@ def _shifted(rng: Generator, patients: int, *, common: float) -> float:
     return shifted_mann_whitney(a + 2.1, b, margin=2.1, better="lower", decimals=3).p <= 0.05
 
 
-@simulation("`compare_panels`, 6 readers against 6 others, two-sided", runs=500)
+@simulation("`compare_panels`, a value of each of 6 readers against 6 others, two-sided", runs=500)
 def _(rng: Generator) -> float:
     values = np.round(rng.normal(0.8, 0.05, size=12), 4)
     a, b = ({f"{arm}{k}": float(v) for k, v in enumerate(part)} for arm, part in (("a", values[:6]), ("b", values[6:])))
     return compare_panels(a, b).p_value <= 0.05
 
 
-@simulation("`compare_panels`, the same 8 readers in two arms, two-sided", runs=500)
+@simulation("`compare_panels`, two values of each of 8 readers, two-sided", runs=500)
 def _(rng: Generator) -> float:
     skill, noise = rng.normal(0.8, 0.05, size=8), rng.normal(0, 0.03, size=(2, 8))
     a, b = ({f"r{k}": float(v) for k, v in enumerate(skill + part)} for part in noise)
@@ -303,13 +303,6 @@ def _(rng: Generator) -> float:
 # Algorithms, readers and routine.
 
 
-def _panel(rng: Generator, cases: int, rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Readers or instances of one kind: none is better than the others but by chance."""
-    truth = np.arange(cases) % 5 < 2
-    skill = rng.normal(1.2, 0.15, size=(rows, 1))
-    return truth, skill * truth + 0.6 * rng.normal(size=cases) + 0.8 * rng.normal(size=(rows, cases))
-
-
 def _matched(rng: Generator, flavour: Any) -> float:
     truth = rng.random(200) < 0.4
     latent = 1.2 * truth + 0.6 * rng.normal(size=200) + 0.8 * rng.normal(size=(2, 200))
@@ -339,24 +332,99 @@ def _(rng: Generator) -> float:
     return matched_lesion_bootstrap(called, instances, cases=150, replicates=400, seed=seed).p_value < 0.05
 
 
-@simulation("`compare_with_panel`, 12 readers, 5 instances", runs=300)
-def _(rng: Generator) -> float:
-    truth, latent = _panel(rng, 100, 17)
+# Two sides of equal accuracy. Errors are independent, or half of their variance on a case is one and the same for all
+# instances or readers of a side: what an algorithm, a school or a modality does with the case.
+
+_STABLE = 0.55
+
+
+def _sides(rng: Generator, cases: int, sizes: tuple[int, int], *, stable: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Truth, and what all instances or readers of both sides see in the cases."""
+    rows = sum(sizes)
+    truth = np.arange(cases) % 5 < 2
+    latent = rng.normal(1.2, 0.15, size=(rows, 1)) * truth + 0.6 * rng.normal(size=cases)
+    if not stable:
+        return truth, latent + 0.8 * rng.normal(size=(rows, cases))
+    of_side = np.repeat(_STABLE * rng.normal(size=(2, cases)), sizes, axis=0)
+    return truth, latent + of_side + math.sqrt(0.64 - _STABLE**2) * rng.normal(size=(rows, cases))
+
+
+def _instances(rng: Generator, cases: int, stable: bool) -> Any:
+    truth, latent = _sides(rng, cases, (5, 5), stable=stable)
+    return compare_instances(truth, latent[:5], latent[5:])
+
+
+def _instances_by_score(rng: Generator, cases: int, stable: bool) -> Any:
+    """Every case has a candidate, which is a lesion in positive cases; weights from 1 to 3."""
+    truth, latent = _sides(rng, cases, (5, 5), stable=stable)
+    rows = [LesionRows(np.arange(cases), truth, _logistic(row)) for row in latent]
+    weight = 1.0 + np.arange(cases) % 3
+    options: dict[str, Any] = {"measure": "score", "lesions_a": rows[:5], "lesions_b": rows[5:], "weight": weight}
+    return compare_instances(truth, latent[:5], latent[5:], **options)
+
+
+def _with_panel(rng: Generator, cases: int, stable: bool) -> Any:
+    truth, latent = _sides(rng, cases, (12, 5), stable=stable)
     calls = (latent[:12] > rng.normal(0.6, 0.2, size=(12, 1))).astype(float)
-    return compare_with_panel(truth, calls, latent[12:]).p_value <= 0.05
+    return compare_with_panel(truth, calls, latent[12:], replicates=200)
 
 
-@simulation("`compare_instances`, 5 against 5", runs=300)
-def _(rng: Generator) -> float:
-    truth, latent = _panel(rng, 100, 10)
-    return compare_instances(truth, latent[:5], latent[5:], replicates=20).p_value <= 0.05
+def _panels(rng: Generator, cases: int, stable: bool) -> Any:
+    truth, latent = _sides(rng, cases, (6, 6), stable=stable)
+    calls = (latent > rng.normal(0.6, 0.1, size=(12, 1))).astype(float)
+    a, b = ({f"{arm}{k}": row for k, row in enumerate(rows)} for arm, rows in (("a", calls[:6]), ("b", calls[6:])))
+    return compare_panels(a, b, truth, measure="specificity")
 
 
-@simulation("`compare_instances`, interval, the same", kind="covers", nominal=0.95, runs=200)
-def _(rng: Generator) -> float:
-    truth, latent = _panel(rng, 100, 10)
-    found = compare_instances(truth, latent[:5], latent[5:], replicates=400, seed=int(rng.integers(1 << 30)))
-    return found.low <= 0 <= found.high
+def _arms(rng: Generator, cases: int, stable: bool) -> Any:
+    """The same readers in two modalities: what they are like, and where their threshold is, stays."""
+    truth, latent = _sides(rng, cases, (6, 6), stable=stable)
+    own = np.tile(rng.normal(0, 0.15, size=(6, 1)) * truth - rng.normal(0.6, 0.2, size=(6, 1)), (2, 1))
+    calls = (latent + own > 0).astype(float)
+    a, b = ({f"r{k}": row for k, row in enumerate(rows)} for rows in (calls[:6], calls[6:]))
+    return compare_panels(a, b, truth, measure="sensitivity")
+
+
+STUDIES: dict[str, tuple[Callable[[Generator, int, bool], Any], int]] = {
+    "`compare_instances`, AUROC, 5 against 5": (_instances, 200),
+    "`compare_instances`, mean of AUROC and AP with weights, 5 against 5": (_instances_by_score, 100),
+    "`compare_with_panel`, 12 readers, 5 instances": (_with_panel, 100),
+    "`compare_panels`, specificity of 6 readers against 6 others": (_panels, 200),
+    "`compare_panels`, sensitivity of the same 6 readers in two arms": (_arms, 200),
+}
+NULLS = {False: "independent errors", True: "own errors"}
+
+
+@cache
+def _decided(name: str, cases: int, stable: bool, seed: tuple[Any, ...]) -> tuple[bool, bool, bool]:
+    """Whether the test claims, whether the published one does, and whether the interval covers, by the seed."""
+    rng = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed[0], spawn_key=seed[1])))
+    found = STUDIES[name][0](rng, cases, stable)
+    return found.p_value <= 0.05, found.published.p_value <= 0.05, found.low <= 0 <= found.high
+
+
+def _register(name: str, cases: int, *, stable: bool) -> None:
+    def decide(rng: Generator, which: int) -> float:
+        sequence: Any = rng.bit_generator.seed_seq
+        return float(_decided(name, cases, stable, (sequence.entropy, sequence.spawn_key))[which])
+
+    runs = STUDIES[name][1]
+    row = f"{name}, {cases} cases, {NULLS[stable]}"
+    simulation(row, runs=runs, nominal=0.05)(lambda rng: decide(rng, 0))
+    simulation(f"{row}: published", runs=runs, nominal=0.05, keeps=False)(lambda rng: decide(rng, 1))
+    simulation(f"{row}: interval", runs=runs, kind="covers", nominal=0.95)(lambda rng: decide(rng, 2))
+
+
+CASES: dict[str, tuple[int, ...]] = {
+    "`compare_instances`, AUROC, 5 against 5": (100, 200, 400, 1000),
+    "`compare_instances`, mean of AUROC and AP with weights, 5 against 5": (),
+    "`compare_with_panel`, 12 readers, 5 instances": (100, 200),
+    "`compare_panels`, specificity of 6 readers against 6 others": (100, 200, 400, 1000),
+    "`compare_panels`, sensitivity of the same 6 readers in two arms": (100, 200, 400, 1000),
+}
+TWO_WAY = [(name, cases, stable) for name in STUDIES for stable in NULLS for cases in CASES[name]]
+for _name, _cases, _stable in TWO_WAY:
+    _register(_name, _cases, stable=_stable)
 
 
 # Reader studies after Roe and Metz: readers, with what they do in a modality, are right with an AUC of 0.85 on average.
@@ -412,10 +480,21 @@ def _(rng: Generator) -> float:
 def printed() -> dict[str, tuple[float, int, float, float]]:
     """The rows of the page: nominal rate, runs, rate and standard error."""
     rows = re.findall(r"^\| (`.+?) \| ([\d.]+) \| ([\d ]+) \| ([\d.]+) \(([\d.]+)\) \|", PAGE.read_text(), re.MULTILINE)
-    return {
+    told = {
         name: (float(nominal), int(runs.replace(" ", "")), float(found), float(error))
         for name, nominal, runs, found, error in rows
     }
+    # Rows of the two-way tests have the published test and the interval of the same studies beside them.
+    beside = re.findall(
+        r"^\| (`.+?) \| 0.05 \| ([\d ]+) \| [\d.]+ \([\d.]+\) \| ([\d.]+) \(([\d.]+)\) \| ([\d.]+) \(([\d.]+)\) \|",
+        PAGE.read_text(),
+        re.MULTILINE,
+    )
+    for name, runs, claims, its_error, covers, error in beside:
+        studies = int(runs.replace(" ", ""))
+        told[f"{name}: published"] = 0.05, studies, float(claims), float(its_error)
+        told[f"{name}: interval"] = 0.95, studies, float(covers), float(error)
+    return told
 
 
 def test_the_page_has_exactly_these_simulations() -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from isocenter.metrics import auroc, average_precision
 from isocenter.stats._bootstrap import LesionRows
+from isocenter.stats._delong import delong
 from isocenter.stats._instances import compare_instances
 from isocenter.stats._matching import match_operating_point
 from isocenter.stats._panels import compare_with_panel
@@ -39,8 +40,8 @@ def test_by_ranks_it_is_the_test_of_picai_eval(row: dict[str, Any]) -> None:
     found = compare_with_panel(
         row["y_true"], row["y_pred_readers"], row["y_pred_ai"], match=row["match"], statistic="rank"
     )
-    assert found.p_value == pytest.approx(row["p"], rel=1e-12)
-    assert found.test.method == "exact"
+    assert found.published.p_value == pytest.approx(row["p"], rel=1e-12)
+    assert found.published.method == "exact"
 
 
 @pytest.mark.parametrize("split", [False, True])
@@ -49,7 +50,7 @@ def test_by_ranks_it_is_the_test_of_picai_eval(row: dict[str, Any]) -> None:
 def test_everybody_is_worth_what_they_are_among_the_others(match: Any, statistic: Any, split: bool) -> None:
     given = study(4, 3, split=split)
     weight = np.random.default_rng(1).uniform(0.5, 2, 100)
-    found = compare_with_panel(**given, match=match, weight=weight, statistic=statistic)
+    found = compare_with_panel(**given, match=match, weight=weight, statistic=statistic, method="published")
     truth, calls, scores = given.values()
 
     def worth(own: float, others: list[float]) -> float:
@@ -87,9 +88,9 @@ def test_cases_that_nobody_read_make_no_difference() -> None:
 
 def test_a_whole_panel_is_exact_by_differences_and_by_ranks() -> None:
     for statistic in STATISTICS:
-        found = compare_with_panel(**study(62, 10, cases=400, split=True), statistic=statistic)  # type: ignore[arg-type]
-        assert found.test.method == "exact"
-        assert (found.test.size_a, found.test.size_b) == (10, 62)
+        found = compare_with_panel(**study(62, 10, cases=400, split=True), statistic=statistic, replicates=100)  # type: ignore[arg-type]
+        assert found.published.method == "exact"
+        assert (found.published.size_a, found.published.size_b) == (10, 62)
 
 
 def test_a_better_algorithm_is_found_to_be_better() -> None:
@@ -133,7 +134,7 @@ def test_disjoint_panels_are_relabelled() -> None:
     pooled = [*a.values(), *b.values()]
     sums = [sum(some) for some in combinations(pooled, 3)]
     assert found.p_value == pytest.approx(np.mean(np.array(sums) >= sum(a.values()) - 1e-9))
-    assert (found.design, found.method, found.readers_a, found.readers_b) == ("disjoint", "exact", 3, 4)
+    assert (found.design, found.published.method, found.readers_a, found.readers_b) == ("disjoint", "exact", 3, 4)
 
 
 def test_the_same_readers_swap_their_own_values() -> None:
@@ -162,13 +163,16 @@ def test_areas_of_instances_are_relabelled_and_drawn() -> None:
     given = study(0, 9)
     truth, scores = given["truth"], given["scores"]
     weight = np.random.default_rng(2).uniform(0.5, 2, 100)
-    found = compare_instances(truth, scores[:4], scores[4:], weight=weight, replicates=200, seed=3)
+    options: dict[str, Any] = {"weight": weight, "replicates": 200, "seed": 3, "method": "published"}
+    found = compare_instances(truth, scores[:4], scores[4:], **options)
     areas = [auroc(truth, row, weight=weight) for row in scores]
     assert [*found.values_a, *found.values_b] == pytest.approx(areas, rel=1e-12)
     assert found.p_value == permutation_test(areas[:4], areas[4:]).p_value
     assert found.difference == pytest.approx(np.mean(areas[:4]) - np.mean(areas[4:]))
     assert found.low < found.difference < found.high
-    assert compare_instances(truth, scores[:4], scores[4:], weight=weight, replicates=200, seed=3, workers=2) == found
+    again = compare_instances(truth, scores[:4], scores[4:], workers=2, **options)
+    assert again.to_dict() == found.to_dict()
+    assert compare_instances(truth, scores[:4], scores[4:], weight=weight).published == found.published
 
 
 def test_instances_meet_on_the_same_drawn_cases() -> None:
@@ -224,15 +228,135 @@ def test_they_read_as_sentences_and_export_json() -> None:
     given = study(3, 2)
     panel = compare_with_panel(**given)
     assert str(panel).startswith("At the sensitivity of each of 3 readers, the specificity of 2 instances is")
-    assert json.loads(json.dumps(panel.to_dict()))["test"]["p_value"] == panel.p_value
+    assert json.loads(json.dumps(panel.to_dict()))["published"]["p_value"] == panel.published.p_value
     panels = compare_panels({"r1": 0.8, "r2": 0.7}, {"r1": 0.7, "r2": 0.7})
     assert str(panels) == (
         "Difference of means +0.0500; permutation test (exact) of 2 readers in both arms, swapped within readers, "
-        "two-sided: p = 1."
+        "two-sided: p = 1, for other readers, on these cases."
     )
     assert "2 readers against 1 others, relabelled" in str(compare_panels({"r1": 0.8, "r2": 0.7}, {"r3": 0.7}))
     assert json.loads(json.dumps(panels.to_dict()))["design"] == "same"
     instances = compare_instances(given["truth"], given["scores"][:1], given["scores"][1:], replicates=20)
     assert str(instances).startswith("Mean AUROC ")
-    assert "On these 100 cases, P(a > b) + ½ P(a = b)" in str(instances)
+    assert "for other cases, this one training of a and b only (100 cases). Published test, on these" in str(instances)
+    drawn = compare_instances(given["truth"], given["scores"], given["scores"], replicates=20, method="published")
+    assert "On these 100 cases, P(a > b) + ½ P(a = b)" in str(drawn)
     assert json.loads(json.dumps(instances.to_dict()))["measure"] == "auroc"
+
+
+# The two-way tests.
+
+
+def sides(sizes: tuple[int, int], *, cases: int = 120, seed: int = 0, own: float = 0.55) -> tuple[Any, Any]:
+    """Two sides of equal accuracy that err on cases of their own, the same ones in all instances or readers."""
+    rng = np.random.default_rng(seed)
+    truth = np.arange(cases) % 5 < 2
+    latent = 1.2 * truth + 0.6 * rng.normal(size=cases) + 0.5 * rng.normal(size=(sum(sizes), cases))
+    return truth, latent + np.repeat(own * rng.normal(size=(2, cases)), sizes, axis=0)
+
+
+def test_algorithms_that_err_on_cases_of_their_own_are_not_called_different() -> None:
+    claims = np.zeros((3, 2))
+    for seed in range(150):
+        truth, latent = sides((6, 5), seed=seed)
+        calls = (latent[:6] > 0.6).astype(float)
+        a, b = (
+            {f"{arm}{k}": row for k, row in enumerate(latent[list(at)] > 0.6)}
+            for arm, at in (("a", range(5)), ("b", range(6, 11)))
+        )
+        found = (
+            compare_instances(truth, latent[:6], latent[6:], alternative="two-sided"),
+            compare_with_panel(truth, calls, latent[6:], alternative="two-sided", replicates=100),
+            compare_panels(a, b, truth, measure="specificity"),
+        )
+        claims += [[one.p_value <= 0.05, one.published.p_value <= 0.05] for one in found]
+        for one in found:
+            assert (one.p_value < 0.05) == (one.low > 0 or one.high < 0)
+    rates = claims / 150
+    assert rates[:, 0].max() < 0.05 + 3 * (0.05 * 0.95 / 150) ** 0.5
+    assert rates[:, 1].min() > 0.1, "the published tests take the cases for all there are"
+
+
+def test_the_variance_of_areas_is_that_of_obuchowski_and_rockette_for_nested_readers() -> None:
+    from isocenter.stats._influence import auroc_influence
+
+    truth, latent = sides((4, 3))
+    found = compare_instances(truth, latent[:4], latent[4:])
+    parts = np.array([auroc_influence(truth, row, np.ones(120))[1] for row in latent])
+    covariance = parts @ parts.T
+    for row, variance in zip(latent, np.diag(covariance), strict=True):
+        assert variance == pytest.approx(delong(truth, row).variance)
+    off = ~np.eye(7, dtype=bool)
+    of_a, of_b = covariance[:4, :4][off[:4, :4]].mean(), covariance[4:, 4:][off[4:, 4:]].mean()
+    between = np.var(found.values_a, ddof=1) / 4 + np.var(found.values_b, ddof=1) / 3
+    expected = between + of_a + of_b - 2 * covariance[:4, 4:].mean()
+    assert found.standard_error == pytest.approx(expected**0.5)
+
+
+def test_a_single_training_speaks_for_itself_only() -> None:
+    truth, latent = sides((1, 1))
+    found = compare_instances(truth, latent[:1], latent[1:])
+    assert found.speaks_for == "other cases, this one training of a and b only"
+    assert found.standard_error > 0
+    assert compare_instances(truth, sides((1, 3))[1][:1], latent).speaks_for.startswith(
+        "other cases and other trainings of b"
+    )
+    panel = compare_with_panel(truth, latent[:1] > 0.6, latent[1:], replicates=50)
+    assert panel.speaks_for == "other cases, this reader and this training only"
+
+
+@pytest.mark.parametrize("measure", ["auroc", "average_precision", "score"])
+def test_what_cases_contribute_gives_the_standard_error_of_a_bootstrap_of_weighted_cases(measure: Any) -> None:
+    truth, latent = sides((1, 1), cases=400)
+    weight = np.random.default_rng(5).uniform(0.5, 3, 400)
+    rows = [LesionRows(np.arange(400), truth, 1 / (1 + np.exp(-row))) for row in latent]
+    options: dict[str, Any] = {"measure": measure, "weight": weight, "lesions_a": rows[:1], "lesions_b": rows[1:]}
+    found = compare_instances(truth, latent[:1], latent[1:], **options)
+    drawn = compare_instances(truth, latent[:1], latent[1:], method="published", replicates=4000, **options)
+    assert (drawn.high - drawn.low) / 3.92 == pytest.approx(found.standard_error, rel=0.08)
+
+
+def test_matching_on_the_compared_cases_is_corrected_for_its_bias() -> None:
+    """Without differences between members the true difference is 0; the plain one is below it, by more of few cases."""
+    plain, corrected = [], []
+    for seed in range(300):
+        truth, latent = sides((8, 4), cases=60, seed=seed, own=0.0)
+        found = compare_with_panel(truth, latent[:8] > 0.6, latent[8:], replicates=60, seed=seed)
+        corrected.append(found.difference)
+        plain.append(found.difference + found.bias)
+    error = np.std(corrected) / 300**0.5
+    assert np.mean(plain) < -2.5 * error
+    assert abs(np.mean(corrected)) < 2 * error
+
+
+def test_a_perfect_algorithm_loses_nothing_at_the_point_of_a_reader_who_misses_nothing() -> None:
+    truth = np.repeat([0, 1], [20, 10])
+    calls = (np.arange(30) > 8).astype(float)
+    found = compare_with_panel(truth, calls, np.arange(30.0), replicates=50)
+    assert found.instance_conjugates == ((1.0,),)
+    assert found.published.value < found.difference
+
+
+def test_reads_of_panels_are_compared_for_other_readers_and_cases() -> None:
+    truth, latent = sides((3, 3))
+    latent[0, :30] = np.nan
+    a, b = (
+        {f"r{k}": np.where(np.isnan(row), np.nan, row > 0.6) for k, row in enumerate(rows)}
+        for rows in (latent[:3], latent[3:])
+    )
+    same = compare_panels(a, b, truth, measure="sensitivity")
+    assert (same.design, same.speaks_for) == ("same", "other readers and cases")
+    values = [[np.nanmean(row[truth]) for row in arm.values()] for arm in (a, b)]
+    assert same.difference == pytest.approx(np.mean(values[0]) - np.mean(values[1]))
+    named = [dict(zip(a, of, strict=True)) for of in values]
+    assert same.published.p_value == compare_panels(*named).p_value
+    areas = compare_panels(
+        dict(zip("abc", latent[:3], strict=True)), dict(zip("def", latent[3:], strict=True)), truth, measure="auroc"
+    )
+    assert (areas.design, areas.low < areas.difference < areas.high) == ("disjoint", True)
+    with pytest.raises(ValueError, match=r"panel a cannot be compared: r0 has reads of shape \(2,\) for 120 cases"):
+        compare_panels({"r0": [0, 1]}, b, truth, measure="sensitivity")
+    with pytest.raises(ValueError, match="they need the truth of the cases"):
+        compare_panels(named[0], named[1], measure="sensitivity")
+    with pytest.raises(ValueError, match="a and b have several values per reader"):
+        compare_panels(a, b)

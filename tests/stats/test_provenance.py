@@ -118,7 +118,10 @@ EXAMPLES: dict[str, Callable[[], list[Any]]] = {
         stats.hillis_power(PILOT, readers=10, cases=200, effect=0.05, to=to)
         for to in ("readers and cases", "cases", "readers")
     ],
-    "InstanceComparison": lambda: [stats.compare_instances(TRUTH, SCORES, SCORES[::-1] - TRUTH, replicates=50, seed=3)],
+    "InstanceComparison": lambda: [
+        stats.compare_instances(TRUTH, SCORES, SCORES[::-1] - TRUTH),
+        stats.compare_instances(TRUTH, SCORES, SCORES[::-1] - TRUTH, replicates=50, seed=3, method="published"),
+    ],
     "MatchedBootstrap": lambda: [stats.matched_bootstrap(TRUTH, SCORES[0] > 0.5, SCORES[1:], replicates=50, seed=3)],
     "MatchedPoint": lambda: [stats.match_operating_point(TRUTH, SCORES[0], target) for target in (0.0, 0.5)],
     "MeanAndError": lambda: [stats.mean_and_error(values) for values in ([0.5, 0.7], [0.5], [])],
@@ -131,7 +134,10 @@ EXAMPLES: dict[str, Callable[[], list[Any]]] = {
         stats.paired_t([1.0], [2.0], better="lower", decimals=None),
         stats.paired_t([1.0, 2.0], [2.0, 3.0], better="lower", decimals=1),
     ],
-    "PanelComparison": lambda: [stats.compare_with_panel(TRUTH, (SCORES > 0.5)[:2], SCORES)],
+    "PanelComparison": lambda: [
+        stats.compare_with_panel(TRUTH, (SCORES > 0.5)[:2], SCORES, method=method)
+        for method in ("two-way", "published")
+    ],
     "PanelsComparison": lambda: [
         stats.compare_panels({"r1": 0.81, "r2": 0.77}, {"r1": 0.80, "r2": 0.75}),
         stats.compare_panels({"r1": 0.81, "r2": 0.77}, {"r3": 0.80, "r4": 0.75}),

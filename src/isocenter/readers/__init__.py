@@ -14,7 +14,6 @@ from isocenter.readers._comparisons import (
     StudyComparisons,
     StudyTest,
     compare_study,
-    find_published_test,
 )
 from isocenter.readers._deal import Deal, deal, place_late
 from isocenter.readers._exports import ExportKind, Import, import_reads
@@ -72,7 +71,6 @@ __all__ = [
     "compare_with_study",
     "deal",
     "describe_error",
-    "find_published_test",
     "import_reads",
     "label_slot",
     "list_modalities",

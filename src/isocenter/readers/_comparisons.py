@@ -34,11 +34,12 @@ from isocenter.stats import (
     AgainstPanel,
     AtPoint,
     Configuration,
+    InstanceComparison,
     LesionRows,
     MatchedBootstrap,
     NonInferiority,
+    PanelComparison,
     PanelTest,
-    PermutationTest,
     ReaderPanels,
     adjust,
     compare_instances,
@@ -391,19 +392,9 @@ class _Tested(NamedTuple):
     published_p: float
 
 
-def find_published_test(result: Any) -> PermutationTest:
-    """The permutation test that PI-CAI published, of a comparison of instances, or of instances and readers.
-
-    A result without `published` is one of the published test itself.
-    """
-    test: PermutationTest = getattr(result, "published", None) or result.test
-    return test
-
-
-def _read_test(result: Any) -> _Tested:
+def _read_test(result: InstanceComparison | PanelComparison) -> _Tested:
     """What a comparison of instances and readers found, with the p of the published permutation test beside it."""
-    low, high = (float(getattr(result, name, math.nan)) for name in ("low", "high"))
-    return _Tested(result.difference, low, high, result.p_value, find_published_test(result).p_value)
+    return _Tested(result.difference, result.low, result.high, result.p_value, result.published.p_value)
 
 
 def _make_test(
@@ -607,7 +598,7 @@ def _list_panels(
         value, of = means[test.level, side, test.point, test.measure]
         values.append(value if of == size else math.nan)  # a mean over readers who were not all compared
     low, high = (math.nan if bound is None else bound for bound in (test.low, test.high))
-    published = getattr(test, "published_p", math.nan if test.how == "mrmc" else test.p)
+    published = math.nan if test.published is None else test.published
     return _make_test(
         "panels", test.level, test.a, test.b,
         point=test.point,

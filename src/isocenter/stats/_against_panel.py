@@ -12,12 +12,19 @@ import polars as pl
 
 from isocenter.stats._adjust import adjust
 from isocenter.stats._against_panel_result import AgainstPanel, AtPoint
-from isocenter.stats._lesion_points import at_the_readers_point, checked_lesions, lesion_calls, lesion_rates
+from isocenter.stats._lesion_points import (
+    at_the_readers_point,
+    checked_lesions,
+    lesion_calls,
+    lesion_gaps_of,
+    lesion_rates,
+)
 from isocenter.stats._matching import CONJUGATES, LesionMatch, PatientMatch, Tie
 from isocenter.stats._non_inferiority import NonInferiorityPreset
-from isocenter.stats._panels import compare_with_panel, compared
+from isocenter.stats._panels import Conjugates, PanelOptions, Resampled, compare_with_panel, compared
 from isocenter.stats._patient_points import patient_calls, scores_on
 from isocenter.stats._permutation import PermutationStatistic
+from isocenter.stats._two_way import TestMethod, smaller_class
 from isocenter.stats._weights import effective_size
 from isocenter.stats.mrmc._analyse import analyse
 from isocenter.stats.mrmc._check import bootstrap_check
@@ -31,8 +38,7 @@ _LESION: tuple[LesionMatch, ...] = ("recall", "precision")
 class _Asked(NamedTuple):
     ai: str
     panel: str
-    tie: Tie
-    statistic: PermutationStatistic
+    options: PanelOptions
 
 
 def ai_against_panel(
@@ -49,6 +55,8 @@ def ai_against_panel(
     fixed: bool = False,
     tie: Tie = "mean",
     statistic: PermutationStatistic = "difference",
+    method: TestMethod = "two-way",
+    replicates: int = 1000,
     bootstrap: int = 0,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
@@ -78,10 +86,11 @@ def ai_against_panel(
     fixed
         Whether the result is to hold for these instances of the algorithm only, and not for others like them. A single
         instance is always fixed.
-    tie, statistic
-        See `compare_with_panel`.
+    tie, statistic, method, replicates
+        Of the tests at operating points, see `compare_with_panel`.
     bootstrap, seed, progress
-        Replicates of `mrmc.bootstrap_check`, none by default; their seed; called with the number done and of all.
+        Replicates of `mrmc.bootstrap_check`, none by default; the seed of all resamples; called with the number done
+        and of all.
 
     Raises
     ------
@@ -94,7 +103,8 @@ def ai_against_panel(
     -----
     Each operating point has two tests for patients, specificities at each reader's sensitivity and the other way round,
     and two for lesions, precisions at equal recall and the other way round. All are one-sided, the algorithm better
-    than the readers. They speak of other readers and trainings on the same cases; the areas also of other cases.
+    than the readers. Like the areas, they speak of other readers, trainings and cases; the published permutation tests
+    beside them, of other readers and trainings on the same cases.
 
     References
     ----------
@@ -106,7 +116,8 @@ def ai_against_panel(
     study = analyse(rows, fixed=[ai] if fixed else (), level=level)
     pair, wanted = study.pairs[ai, panel], margin is not None or preset is not None
     study = replace(study, pairs=Pairs([pair]))
-    asked = _Asked(ai, panel, tie, statistic)
+    asked = _Asked(ai, panel, PanelOptions(tie, statistic, "greater", method, level, replicates, seed))
+    asked.options.check()
     found = [one for point in points for one in _patients(rows, asked, point)]
     if lesions is not None:
         known = checked_lesions(lesions, reads)
@@ -155,7 +166,7 @@ def _patients(rows: pl.DataFrame, asked: _Asked, point: float) -> Iterator[AtPoi
     scores = scores_on(rows, asked.ai, calls.cases)
     for match in _PATIENT:
         found = compare_with_panel(
-            calls.truth, calls.calls, scores, match=match, weight=calls.weight, tie=asked.tie, statistic=asked.statistic
+            calls.truth, calls.calls, scores, match=match, weight=calls.weight, **asked.options._asdict()
         )
         yield AtPoint("patients", point, found, math.nan)
 
@@ -169,6 +180,13 @@ def _lesions(rows: pl.DataFrame, lesions: pl.DataFrame, asked: _Asked, point: fl
     read = ~np.isnan(calls.calls)
     for match in _LESION:
         targets, own = (np.array([rates[r][name] for r in calls.readers]) for name in (match, CONJUGATES[match]))
-        theirs = at_the_readers_point(instances, read, calls.weight, targets, match=match, tie=asked.tie)
-        found = compared(own, theirs, match=match, statistic=asked.statistic, alternative="greater")
+        tie = asked.options.tie
+        theirs = at_the_readers_point(instances, read, calls.weight, targets, match=match, tie=tie)
+        resampled = None
+        if asked.options.method == "two-way":
+            gaps = lesion_gaps_of(
+                [*mine.values()], [*instances.values()], read, calls.weight, point=point, match=match, tie=tie
+            )
+            resampled = Resampled(gaps, smaller_class(calls.truth.astype(np.float64), calls.weight), [])
+        found = compared(Conjugates(own, theirs, theirs), resampled, calls.weight, asked.options, match=match)
         yield AtPoint("lesions", point, found, math.nan)

@@ -52,7 +52,7 @@ class AgainstPanel:
     verdict
         Whether the algorithm is not inferior in AUC; None where the difference has no variance, or nobody asked.
     points
-        Permutation tests at operating points.
+        Tests at operating points.
     bootstrap
         Standard errors by draws, if these were asked for.
     cases, effective_cases
@@ -73,10 +73,16 @@ class AgainstPanel:
         parts = {"study": self.study, "verdict": self.verdict, "bootstrap": self.bootstrap}
         whole: dict[str, Any] = {name: None if part is None else part.to_dict() for name, part in parts.items()}
         whole["points"] = [
-            {"level": one.level, "point": one.point, **one.comparison.to_dict(), "adjusted": one.adjusted}
+            {
+                **one.comparison.to_dict(),
+                "interval_level": one.comparison.level,
+                "level": one.level,
+                "point": one.point,
+                "adjusted": one.adjusted,
+            }
             for one in self.points
         ]
-        method = f"{self.study.method}; permutation tests at operating points, adjusted by Holm's method"
+        method = f"{self.study.method}; tests at operating points, adjusted by Holm's method"
         seed = None if self.bootstrap is None else self.bootstrap.seed
         plain = {name: getattr(self, name) for name in ("ai", "panel", "cases", "effective_cases")}
         return record(plain | whole, method=method, df_rule=self.study.df_rule, seed=seed)
@@ -95,6 +101,6 @@ class AgainstPanel:
                 f"{self.ai} − {self.panel}: non-inferiority is not decided, as the difference has no variance."
             )
         if self.points:
-            tests = f"{len(self.points)} permutation tests at operating points"
+            tests = f"{len(self.points)} tests at operating points"
             lines.append(f"{self.ai} against {self.panel}, {tests}, adjusted by Holm's method:")
         return [*lines, *map(str, self.points)]

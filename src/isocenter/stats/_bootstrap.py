@@ -168,7 +168,7 @@ def bootstrap_ci(
     if reason is not None:
         msg = f"there is no AUROC to draw replicates of: {reason}"
         raise ValueError(msg)
-    rows = None if lesions is None else _checked_rows(lesions, w)
+    rows = None if lesions is None else checked_rows(lesions, w)
     steps, groups = _steps_of(t, s, w, rows), group_by_stratum(strata, t.size)
 
     def measure(rng: np.random.Generator, out: Floats) -> int:
@@ -212,10 +212,11 @@ def steps_of(
 ) -> _Steps:
     """What the kernel does for given cases and lesions, or for one of both; see `bootstrap_ci`."""
     t, s, w = checked(truth, score, weight)
-    return _steps_of(t, s, w, None if lesions is None else _checked_rows(lesions, w), with_cases=with_cases)
+    return _steps_of(t, s, w, None if lesions is None else checked_rows(lesions, w), with_cases=with_cases)
 
 
-def _checked_rows(lesions: LesionRows, weight: Floats) -> tuple[Ints, NDArray[np.bool_], Floats]:
+def checked_rows(lesions: LesionRows, weight: Floats) -> tuple[Ints, NDArray[np.bool_], Floats]:
+    """The columns as arrays, confidences in single precision; an error without a lesion of a weight above 0."""
     case = np.asarray(lesions.case)
     if case.size and not (case.dtype.kind in "iu" and case.min() >= 0 and case.max() < weight.size):
         found = f"{case.dtype} {case.min()}…{case.max()}"

@@ -12,7 +12,7 @@ Who read what, the truth and the weight of a case stand in the table of reads. A
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,7 +21,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from isocenter.stats._differences import Floats, Ints
-from isocenter.stats._matching import LesionMatch, Tie, match_operating_point
+from isocenter.stats._influence import share_influence
+from isocenter.stats._matching import CONJUGATES, TIES, LesionMatch, Tie, match_operating_point
 from isocenter.stats.mrmc._files import text_table
 from isocenter.stats.mrmc._reads import ReadsError
 
@@ -202,3 +203,55 @@ def at_the_readers_point(
                 is_lesion[at], confidence[at], target, match=match, weight=weight[case[at]], tie=tie
             ).value
     return found
+
+
+def count_marks(rows: LesionCalls, cases: int, point: float) -> Floats:
+    """Case × 3: lesions, those called at the point or above, and false marks there."""
+    called = rows.confidence >= point
+    kinds = (rows.is_lesion, rows.is_lesion & called, ~rows.is_lesion & called)
+    return np.stack([np.bincount(rows.case[kind], minlength=cases) for kind in kinds], axis=1).astype(np.float64)
+
+
+def lesion_influence(rows: LesionCalls, weight: Floats, point: float) -> dict[str, tuple[float, Floats]]:
+    """Recall and precision of a reader, each with what every case contributes to it."""
+    lesions, hits, wrong = count_marks(rows, weight.size, point).T
+    return {
+        "recall": share_influence(hits, lesions, weight),
+        "precision": share_influence(hits, hits + wrong, weight),
+    }
+
+
+def lesion_gaps_of(
+    readers: Sequence[LesionCalls],
+    instances: Sequence[LesionCalls],
+    read: NDArray[np.bool_],
+    weight: Floats,
+    *,
+    point: float,
+    match: LesionMatch,
+    tie: Tie,
+) -> Callable[[NDArray[np.int32] | None], Floats]:
+    """What instances reach minus what readers do, in resamples of the cases; see `Resampled`."""
+    from isocenter.stats._matched_kernels import LAST, TRUE
+    from isocenter.stats._panel_kernels import lesion_gaps
+
+    marks = np.stack([count_marks(rows, weight.size, point) for rows in readers])
+    cases, kinds = [], []
+    for rows in instances:
+        confidence = rows.confidence.astype(np.float32)
+        order = np.argsort(-confidence, kind="stable")
+        order = order[confidence[order] > 0]
+        ranked = confidence[order]
+        last = np.append(ranked[1:] != ranked[:-1], True)
+        cases.append(rows.case[order])
+        kinds.append(TRUE * rows.is_lesion[order] + LAST * last)
+    starts = np.cumsum([0, *(len(case) for case in cases)]).astype(np.int64)
+    of_rows = np.concatenate(cases).astype(np.int64), np.concatenate(kinds).astype(np.int64), starts
+    mode, rule = list(CONJUGATES).index(match), TIES.index(tie)
+
+    def measure(counts: NDArray[np.int32] | None) -> Floats:
+        drawn = np.ones((1, weight.size), np.int32) if counts is None else counts
+        out = np.empty((len(drawn), len(readers) * len(instances)))
+        return out[: lesion_gaps(drawn, weight, read, marks, *of_rows, mode, rule, out)]
+
+    return measure

@@ -8,15 +8,19 @@ from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import polars as pl
 
 from isocenter.resampling.permutations import Tail
 from isocenter.stats._adjust import adjust
-from isocenter.stats._lesion_points import checked_lesions, lesion_calls, lesion_rates
+from isocenter.stats._differences import Floats, one_of
+from isocenter.stats._influence import share_influence
+from isocenter.stats._lesion_points import checked_lesions, lesion_calls, lesion_influence, lesion_rates
 from isocenter.stats._non_inferiority import NonInferiorityPreset
 from isocenter.stats._patient_points import patient_calls
-from isocenter.stats._reader_panels_result import Configuration, Level, PanelTest, ReaderPanels
-from isocenter.stats._two_panels import compare_panels
+from isocenter.stats._reader_panels_result import Configuration, How, Level, PanelTest, ReaderPanels
+from isocenter.stats._two_panels import Arm, compare_arms
+from isocenter.stats._two_way import METHODS, Asked, TestMethod, smaller_class
 from isocenter.stats._weights import effective_size
 from isocenter.stats.mrmc._analyse import analyse
 from isocenter.stats.mrmc._files import text_table
@@ -41,11 +45,17 @@ class _Arm(NamedTuple):
 
 
 class _Point(NamedTuple):
-    """What readers reach at an operating point, by modality and reader."""
+    """What readers reach at an operating point, by modality and reader, and what each case contributes to it."""
 
     level: Level
     point: float
-    values: Mapping[str, Mapping[str, Mapping[str, float]]]
+    values: Mapping[str, Mapping[str, Mapping[str, tuple[float, Floats]]]]
+
+    def arm(self, arm: _Arm, readers: Collection[str], measure: str) -> Arm:
+        """Some readers of an arm by one measure."""
+        names = tuple(sorted(readers))
+        values, parts = zip(*(self.values[arm.modality][name][measure] for name in names), strict=True)
+        return Arm(names, np.array(values), np.array(parts))
 
 
 class _Asked(NamedTuple):
@@ -54,6 +64,8 @@ class _Asked(NamedTuple):
     level: float
     alternative: Tail
     reference: str | None
+    method: TestMethod
+    smaller: float
 
     def wants_verdict(self, a: _Arm, b: _Arm) -> bool:
         """Whether b is what a must not be inferior to."""
@@ -72,6 +84,7 @@ def compare_readers(
     level: float = 0.95,
     alternative: Tail = "two-sided",
     reference: str | None = None,
+    method: TestMethod = "two-way",
 ) -> ReaderPanels:
     """Panels of readers against each other, in all modalities and at all operating points, as PI-CAI compares them.
 
@@ -86,11 +99,14 @@ def compare_readers(
     level
         Coverage of the intervals of AUCs.
     alternative
-        Of the permutation tests.
+        Of the tests at operating points.
     reference
         The modality that others are compared with: every difference is other − reference, and verdicts are given of
         these only. Left out: modalities and panels are compared as they come, and a verdict says whether the first of
         a pair is not inferior to the second.
+    method
+        Of the tests at operating points: "two-way" holds for other readers and cases, "published" is the permutation
+        test of readers on the same cases; see `compare_panels`.
 
     Raises
     ------
@@ -102,9 +118,9 @@ def compare_readers(
     Notes
     -----
     Three panels, two modalities and the points 3 and 4 are 18 configurations for patients, the full scale being the
-    third point, and 12 for lesions. Compared are two modalities of one panel, with the two values of a reader swapped,
-    and two panels without a common reader in one modality, with readers relabelled; AUCs by `mrmc.analyse`. Readers who
-    read in one of two modalities only are left out of the permutation tests between these.
+    third point, and 12 for lesions. Compared are two modalities of one panel, by differences within readers, and two
+    panels without a common reader in one modality; AUCs by `mrmc.analyse`. Readers who read in one of two modalities
+    only are left out of the tests at operating points between these.
     """
     rows = checked(reads)
     known = None if lesions is None else checked_lesions(lesions, rows)
@@ -115,7 +131,10 @@ def compare_readers(
             f"the reference {reference!r} is not a modality of the study, which has {sorted(set(rows['modality_id']))}"
         )
         raise ValueError(msg)
-    asked = _Asked(margin, preset, level, alternative, reference)
+    one_of("method", method, METHODS)
+    of_cases = rows.select("case_id", "truth", "weight").unique().sort("case_id")
+    smaller = smaller_class(of_cases["truth"].cast(pl.Float64).to_numpy(), of_cases["weight"].to_numpy())
+    asked = _Asked(margin, preset, level, alternative, reference, method, smaller)
     pairs = [_oriented(a, b, reference) for a, b in combinations(arms, 2) if _comparable(a, b)]
     at_points = [*_patients(rows, points), *([] if known is None else _lesions(rows, known, points))]
     areas = {arm: _study(rows, [arm], level) for arm in arms}
@@ -198,20 +217,38 @@ def _left_out(pairs: Sequence[tuple[_Arm, _Arm]]) -> Iterator[str]:
     for a, b in pairs:
         if a.readers & b.readers and a.readers != b.readers:
             names = ", ".join(sorted(a.readers ^ b.readers))
-            yield f"{names} read in one of {a} and {b} only and have no part in their permutation tests"
+            yield f"{names} read in one of {a} and {b} only and have no part in their tests at operating points"
 
 
 def _other_cases(rows: pl.DataFrame, pairs: Sequence[tuple[_Arm, _Arm]]) -> Iterator[str]:
     for a, b in pairs:
         one, two = (set(_of(rows, arm)["case_id"]) for arm in (a, b))
         if one != two:
-            yield f"{a} and {b} did not read the same cases: their permutation tests compare cases as well as readers"
+            yield f"{a} and {b} did not read the same cases: permutation tests compare cases as well as readers"
 
 
 def _patients(rows: pl.DataFrame, points: Sequence[float]) -> Iterator[_Point]:
     modalities = sorted(set(rows["modality_id"]))
+    at = {case: n for n, case in enumerate(sorted(set(rows["case_id"])))}
     for point in points:
-        yield _Point("patients", point, {m: patient_calls(rows, m, point).rates() for m in modalities})
+        yield _Point("patients", point, {m: _patient_influence(rows, m, point, at) for m in modalities})
+
+
+def _patient_influence(
+    rows: pl.DataFrame, modality: str, point: float, at: Mapping[str, int]
+) -> dict[str, dict[str, tuple[float, Floats]]]:
+    calls = patient_calls(rows, modality, point)
+    places = [at[case] for case in calls.cases]
+    found: dict[str, dict[str, tuple[float, Floats]]] = {}
+    for reader, called in zip(calls.readers, calls.calls, strict=True):
+        found[reader] = {}
+        for measure, side in (("sensitivity", True), ("specificity", False)):
+            whole = (~np.isnan(called) & (calls.truth == side)).astype(np.float64)
+            value, of_read = share_influence(whole * (called == side), whole, calls.weight)
+            parts = np.zeros(len(at))
+            parts[places] = of_read
+            found[reader][measure] = value, parts
+    return found
 
 
 def _lesions(rows: pl.DataFrame, lesions: pl.DataFrame, points: Sequence[float]) -> Iterator[_Point]:
@@ -220,7 +257,13 @@ def _lesions(rows: pl.DataFrame, lesions: pl.DataFrame, points: Sequence[float])
     for point in points:
         every = lesion_calls(lesions, rows, tuple(cases["case_id"]), point)
         of = {modality: {r: rows for (m, r), rows in every.items() if m == modality} for modality, _ in every}
-        yield _Point("lesions", point, {m: lesion_rates(calls, weight, point, modality=m) for m, calls in of.items()})
+        for modality, calls in of.items():
+            lesion_rates(calls, weight, point, modality=modality)  # says whose are undefined
+        values = {
+            modality: {reader: lesion_influence(called, weight, point) for reader, called in calls.items()}
+            for modality, calls in of.items()
+        }
+        yield _Point("lesions", point, values)
 
 
 def _study(rows: pl.DataFrame, arms: Sequence[_Arm], level: float) -> Analysis:
@@ -238,11 +281,13 @@ def _configurations(
     for arm in arms:
         area = {"AUC": areas[arm].modalities[str(arm)].estimate}
         yield Configuration("patients", arm.panel, arm.modality, None, len(arm.readers), area)
-    for level, point, values in at_points:
+    for at in at_points:
         for arm in arms:
-            mine = [values[arm.modality][reader] for reader in sorted(arm.readers)]
-            means = {measure: math.fsum(one[measure] for one in mine) / len(mine) for measure in _MEASURES[level]}
-            yield Configuration(level, arm.panel, arm.modality, point, len(mine), means)
+            means = {
+                measure: math.fsum(at.arm(arm, arm.readers, measure).values) / len(arm.readers)
+                for measure in _MEASURES[at.level]
+            }
+            yield Configuration(at.level, arm.panel, arm.modality, at.point, len(arm.readers), means)
 
 
 def _area_tests(rows: pl.DataFrame, pairs: Sequence[tuple[_Arm, _Arm]], asked: _Asked) -> Iterator[PanelTest]:
@@ -260,13 +305,15 @@ def _point_tests(at: _Point, pairs: Sequence[tuple[_Arm, _Arm]], asked: _Asked) 
     for a, b in pairs:
         both = a.readers & b.readers
         for measure in _MEASURES[at.level]:
-            first, second = (
-                {name: at.values[arm.modality][name][measure] for name in sorted(both or arm.readers)} for arm in (a, b)
-            )
-            found = compare_panels(first, second, alternative=asked.alternative)
+            first, second = (at.arm(arm, both or arm.readers, measure) for arm in (a, b))
+            wanted = Asked(asked.level, asked.alternative, asked.smaller)
+            found = compare_arms(first, second, wanted, method=asked.method)
+            by: How = "two-way"
+            if asked.method == "published":
+                by = "swapped" if found.design == "same" else "relabelled"
             yield PanelTest(
-                at.level, at.point, measure, str(a), str(b), found.difference, found.p_value, math.nan,
-                "swapped" if found.design == "same" else "relabelled", found.readers_a, found.readers_b,
+                at.level, at.point, measure, str(a), str(b), found.difference, found.p_value, math.nan, by,
+                found.readers_a, found.readers_b, found.low, found.high, None, found.published.p_value,
             )  # fmt: skip
 
 

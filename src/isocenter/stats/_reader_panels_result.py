@@ -13,7 +13,7 @@ from isocenter.stats._permutation import SIDES
 from isocenter.stats._provenance import record
 
 Level = Literal["patients", "lesions"]
-How = Literal["mrmc", "relabelled", "swapped"]
+How = Literal["mrmc", "two-way", "relabelled", "swapped"]
 
 
 class Configuration(NamedTuple):
@@ -49,12 +49,16 @@ class PanelTest(NamedTuple):
     p, adjusted
         Of no difference; and by Holm's method for all tests of the level.
     how
-        "mrmc" holds for other readers and cases. On these cases, readers of two panels were "relabelled", or the two
-        values of each reader "swapped".
+        "mrmc", for AUCs, and "two-way" hold for other readers and cases. By the published permutation test, on these
+        cases, readers of two panels were "relabelled", or the two values of each reader "swapped".
     readers_a, readers_b
         How many were compared.
-    low, high, verdict
-        Of an AUC only: interval of the difference, and whether a is not inferior to b, the reference.
+    low, high
+        Interval of the difference; NaN for the published test, which has none.
+    verdict
+        Of an AUC only: whether a is not inferior to b, the reference.
+    published
+        The p of the permutation test; None for an AUC.
     """
 
     level: Level
@@ -71,6 +75,7 @@ class PanelTest(NamedTuple):
     low: float | None = None
     high: float | None = None
     verdict: NonInferiority | None = None
+    published: float | None = None
 
 
 @dataclass(frozen=True)
@@ -84,7 +89,7 @@ class ReaderPanels:
     tests
         All pairs of them that can be compared: two modalities of a panel, two panels without a common reader.
     alternative
-        Of the permutation tests; those of AUCs are two-sided.
+        Of the tests at operating points; those of AUCs are two-sided.
     level
         Coverage of intervals.
     cases, effective_cases
@@ -121,12 +126,17 @@ class ReaderPanels:
         title = (
             f"{len(panels)} panels, {len(modalities)} modalities, {len(self.configurations)} configurations on "
             f"{self.cases} cases{weighted}. AUC: {self.method}; {self.df_rule}. Operating points: "
-            f"permutation tests of readers, {SIDES[self.alternative]}. p adjusted by Holm's method, for patients and "
+            f"{self._at_points()}, {SIDES[self.alternative]}. p adjusted by Holm's method, for patients and "
             "for lesions."
         )
         notes = [f"Note: {note}." for note in self.notes]
         tests = ["", *aligned([*self._test_cells()], left=5)] if self.tests else []
         return "\n".join([title, "", *aligned([*self._panel_cells()], left=5), *tests, *notes])
+
+    def _at_points(self) -> str:
+        if any(test.how in ("relabelled", "swapped") for test in self.tests):
+            return "published permutation tests of readers, on these cases"
+        return "tests for other readers and cases, with p of the published permutation test, on these cases, beside"
 
     def _panel_cells(self) -> Iterator[tuple[str, ...]]:
         yield "", "panel", "modality", "at", "mean", "readers"
@@ -135,11 +145,12 @@ class ReaderPanels:
             yield one.level, one.panel, one.modality, _at(one.point), shown, str(one.readers)
 
     def _test_cells(self) -> Iterator[tuple[str, ...]]:
-        yield "", "at", "measure", "a", "b", "a − b", "p", "adjusted p", "by"
+        yield "", "at", "measure", "a", "b", "a − b", "p", "adjusted p", "published p", "by"
         for test in self.tests:
             by = test.how if test.verdict is None else f"{test.how}, {test.verdict.decision}"
+            beside = "–" if test.published is None else shown_p(test.published)
             names = (test.level, _at(test.point), test.measure, test.a, test.b)
-            yield *names, f"{test.difference:+.4f}", shown_p(test.p), shown_p(test.adjusted), by
+            yield *names, f"{test.difference:+.4f}", shown_p(test.p), shown_p(test.adjusted), beside, by
 
 
 def _at(point: float | None) -> str:

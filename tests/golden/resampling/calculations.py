@@ -200,9 +200,11 @@ def groups() -> dict[str, Any]:
     names = [f"r{n}" for n in range(9)]
     a, b = (dict(zip(names, row, strict=True)) for row in decimals)
     panels = {
-        "same": stats.compare_panels(a, b),
-        "disjoint": stats.compare_panels({f"a{name}": value for name, value in a.items()}, b),
+        "same": _old_fields(stats.compare_panels(a, b), *_PANELS),
+        "disjoint": _old_fields(stats.compare_panels({f"a{name}": value for name, value in a.items()}, b), *_PANELS),
     }
+    for found in panels.values():
+        found["method"] = found.pop("published").method
     return as_record({"permutation": tests, "shifted": shifted, "panels": panels})
 
 
@@ -267,6 +269,22 @@ def pairs() -> dict[str, Any]:
     )
 
 
+# The published tests, with the fields that results had when there was nothing else.
+_PANELS = ("difference", "p_value", "alternative", "design", "readers_a", "readers_b", "published")
+_INSTANCES = (
+    *("measure", "values_a", "values_b", "test", "difference", "low", "high", "level", "replicates", "redrawn"),
+    *("seed", "cases", "effective_cases"),
+)
+_WITH_PANEL = (
+    *("match", "conjugate", "reader_conjugates", "instance_conjugates", "difference", "reader_values"),
+    *("instance_values", "test"),
+)
+
+
+def _old_fields(found: Any, *names: str) -> dict[str, Any]:
+    return {name: getattr(found, "published" if name == "test" else name) for name in names}
+
+
 def instances_and_panels() -> dict[str, Any]:
     truth, _, _, weight, _ = cohort(1)
     rng = np.random.default_rng(3)
@@ -274,21 +292,21 @@ def instances_and_panels() -> dict[str, Any]:
     rows = [cohort(seed)[2] for seed in range(1, 7)]
     calls = (rng.random((5, 40)) < 0.3 + 0.3 * truth).astype(float)
     calls[0, :6] = np.nan
-    made = {
-        "areas": stats.compare_instances(truth, a, b, replicates=300, seed=2),
-        "areas, weights": stats.compare_instances(truth, a, b, weight=weight, replicates=300, workers=2, level=0.9),
-        "scores": stats.compare_instances(
-            truth, a, b, measure="score", lesions_a=rows[:3], lesions_b=rows[3:], replicates=300
-        ),
-        "precision": stats.compare_instances(
-            truth, a, b, measure="average_precision", lesions_a=rows[:3], lesions_b=rows[3:], replicates=300
-        ),
+    drawn: dict[str, Any] = {"replicates": 300, "method": "published"}
+    lesions: dict[str, Any] = {"lesions_a": rows[:3], "lesions_b": rows[3:]}
+    instances = {
+        "areas": stats.compare_instances(truth, a, b, seed=2, **drawn),
+        "areas, weights": stats.compare_instances(truth, a, b, weight=weight, workers=2, level=0.9, **drawn),
+        "scores": stats.compare_instances(truth, a, b, measure="score", **lesions, **drawn),
+        "precision": stats.compare_instances(truth, a, b, measure="average_precision", **lesions, **drawn),
     }
+    made = {name: _old_fields(found, *_INSTANCES) for name, found in instances.items()}
     for match in ("sensitivity", "specificity"):
         for statistic in ("difference", "rank"):
-            made[f"panel, {match}, {statistic}"] = stats.compare_with_panel(
-                truth, calls, a, match=match, statistic=statistic, weight=weight
+            found = stats.compare_with_panel(
+                truth, calls, a, match=match, statistic=statistic, weight=weight, method="published"
             )
+            made[f"panel, {match}, {statistic}"] = _old_fields(found, *_WITH_PANEL)
     return as_record(made)
 
 

@@ -14,7 +14,7 @@ from isocenter.papers.picai2022._comparison_tables import describe_point, make_t
 from isocenter.papers.picai2022._curves import marks
 from isocenter.papers.picai2022._given import Given, panels
 from isocenter.papers.picai2022._nulls import FEWEST, null_plot
-from isocenter.readers import AI, ALL_READERS, PANEL, PanelStudy, compare_with_study, find_published_test
+from isocenter.readers import AI, ALL_READERS, PANEL, PanelStudy, compare_with_study
 from isocenter.report import Block, Cell, Chart, Paragraph, Section, Table, roc_plot, table
 from isocenter.stats import AgainstPanel, AtPoint
 from isocenter.stats.mrmc import average_curves
@@ -179,7 +179,7 @@ def _everybody(given: Given) -> str:
 
 
 def _null(one: AtPoint, team: str, panel: str, tag: str) -> Iterator[Block]:
-    made, test = one.comparison, find_published_test(one.comparison)
+    made, test = one.comparison, one.comparison.published
     if test.relabellings < FEWEST:
         return
     title = f"The permutation test of {made.conjugate} at equal {made.match}, PI-RADS ≥ {one.point:g}"
