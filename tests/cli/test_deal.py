@@ -135,3 +135,30 @@ def test_wrong_options_end_with_2(tables: list[object], tmp_path: Path, options:
     assert result.exit_code == 2
     assert words in result.stderr
     assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize(
+    ("cases", "readers", "blocks", "messages"),
+    [
+        (2, 6, 3, ["2 cases for 3 blocks: the readers of 1 blocks would get nothing to read; take at most 2 blocks"]),
+        (6, 2, 3, ["2 readers for 3 blocks: the cases of 1 blocks would never be read; take at most 2 blocks"]),
+        (2, 1, 4, ["2 cases for 4 blocks", "1 readers for 4 blocks"]),
+        (2, None, 3, ["2 cases for 3 blocks"]),
+    ],
+)
+def test_designs_in_which_somebody_reads_nothing_or_a_case_is_never_read_are_refused(
+    tmp_path: Path, cases: int, readers: int | None, blocks: int, messages: list[str]
+) -> None:
+    (tmp_path / "cases.csv").write_text("case,csPCa\n" + "".join(f"C{k},yes\n" for k in range(cases)))
+    options: list[object] = [tmp_path / "cases.csv", "--blocks", blocks, "--seed", 1, "--out", tmp_path / "out"]
+    if readers is not None:
+        (tmp_path / "readers.csv").write_text("reader,expert\n" + "".join(f"R{k},no\n" for k in range(readers)))
+        options += ["--readers", tmp_path / "readers.csv"]
+    result = run(*options)
+    assert result.exit_code == 1
+    assert "Nothing was dealt" in result.stderr
+    for message in messages:
+        assert message in result.stderr
+    data = json.loads(run(*options, "--json").stdout)
+    assert (data["ok"], len(data["problems"])) == (False, len(messages))
+    assert not (tmp_path / "out").exists()

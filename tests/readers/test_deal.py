@@ -9,7 +9,7 @@ from collections import Counter
 from itertools import pairwise, product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from isocenter.readers import Deal, balance_of, deal, order, place_late, pseudonyms
@@ -56,6 +56,7 @@ def radiologists(seed: int = 0) -> Units:
 
 @given(units_of, st.integers(1, 7), st.integers(0, 3))
 def test_everybody_is_dealt_once_and_sizes_differ_by_one_at_most(units: Units, blocks: int, seed: int) -> None:
+    assume(len(units) >= blocks)
     made = deal(units, blocks, seed=seed)
     assert sorted(name for block in made.blocks for name in block) == sorted(units)
     sizes = [len(block) for block in made.blocks]
@@ -69,6 +70,7 @@ def test_everybody_is_dealt_once_and_sizes_differ_by_one_at_most(units: Units, b
 def test_the_order_in_which_names_and_facts_come_is_of_no_consequence(
     units: Units, blocks: int, rng: random.Random
 ) -> None:
+    assume(len(units) >= blocks)
     names = list(units)
     rng.shuffle(names)
     other = {name: dict(rng.sample(list(units[name].items()), len(units[name]))) for name in names}
@@ -102,6 +104,7 @@ def test_dealing_strata_alone_would_not_be_even() -> None:
 @settings(max_examples=60)
 def test_what_can_be_even_is_even(rows: list[tuple[str, ...]], blocks: int, seed: int) -> None:
     units = {f"u{n}": {f"f{i}": value for i, value in enumerate(row)} for n, row in enumerate(rows)}
+    assume(len(units) >= blocks)
     if not deal(units, blocks, seed=seed).balance.even:
         for places in product(range(blocks), repeat=len(units)):
             made = [[name for name, at in zip(units, places, strict=True) if at == block] for block in range(blocks)]
@@ -147,11 +150,11 @@ def test_a_fact_that_is_different_for_everybody_costs_nothing() -> None:
     assert balance_of(units, made.blocks).even
 
 
-def test_there_may_be_fewer_units_than_blocks_and_a_single_block() -> None:
-    few = deal({"a": {"sex": "f"}, "b": {"sex": "f"}}, 5, seed=1)
-    assert sorted(map(len, few.blocks)) == [0, 0, 0, 1, 1]
-    assert few.balance.even
-    assert any(math.isnan(d) for d in few.balance.rows[0].differences)
+def test_no_block_stays_empty_and_a_single_one_holds_all() -> None:
+    with pytest.raises(ValueError, match="2 units leave 3 of 5 blocks empty; take at most 2 blocks, or more units"):
+        deal({"a": {"sex": "f"}, "b": {"sex": "f"}}, 5, seed=1)
+    few = balance_of({"a": {"sex": "f"}, "b": {"sex": "f"}}, [["a"], ["b"], []])
+    assert any(math.isnan(d) for d in few.rows[0].differences)
     assert deal(prostates(), 1, seed=1).blocks == (tuple(sorted(prostates())),)
     assert deal({"a": {}, "b": {}}, 2, seed=1).balance.rows == ()
 
@@ -200,6 +203,7 @@ def test_the_balance_tells_counts_shares_and_standardised_differences() -> None:
 @given(units_of, st.integers(1, 4), st.dictionaries(st.sampled_from(["sex", "site"]), st.sampled_from(["a", "b"])))
 @settings(max_examples=60)
 def test_a_late_reader_goes_where_the_imbalance_is_least(units: Units, blocks: int, facts: dict[str, str]) -> None:
+    assume(len(units) >= blocks)
     made = deal(units, blocks, seed=1)
 
     def imbalance(chosen: int) -> float:

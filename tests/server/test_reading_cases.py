@@ -232,7 +232,7 @@ def test_cases_that_do_not_fit_changed_settings_are_not_dealt(world):
         drawing.preview(there.study)
     assert error.value.problems == [
         "PCA002: has no adc, dce, t2w, which a stage shows; bring the cases again",
-        "0 readers have joined, for 2 blocks; every block needs at least one.",
+        "0 readers for 2 blocks: the cases of 2 blocks would never be read; take 2 readers or more.",
     ]
 
 

@@ -13,7 +13,7 @@ from isocenter.cli._arguments import Json
 from isocenter.cli._terminal import problem_dicts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from isocenter.problems import Problem
     from isocenter.readers._balance import Units
@@ -78,6 +78,7 @@ def deal(
         by=tuple(by or ()),
         seed=secrets.randbelow(1 << 32) if seed is None else seed,
     )
+    _refuse_design(asked.units, blocks, files, as_json=as_json)
     done = write_deal(asked, target)
     if as_json:
         typer.echo(done.record, nl=False)
@@ -105,6 +106,17 @@ def _tables(files: dict[str, Path], by: Sequence[str], *, as_json: bool) -> dict
         msg = f"no column of facts is called {', '.join(map(repr, unknown))}; {there}"
         raise typer.BadParameter(msg, param_hint="--by")
     return found
+
+
+def _refuse_design(units: Mapping[str, Units], blocks: int, files: Mapping[str, Path], *, as_json: bool) -> None:
+    from isocenter.problems import Problem
+    from isocenter.readers import find_design_problems
+
+    readers = len(units["reader"]) if "reader" in units else None
+    wrong = find_design_problems(blocks, cases=len(units["case"]), readers=readers)
+    names = ", ".join(path.name for path in files.values())
+    if wrong:
+        _refuse([Problem("refused", text, file=names, code="bad_table") for text in wrong], as_json=as_json)
 
 
 def _refuse(problems: Sequence[Problem], *, as_json: bool) -> NoReturn:

@@ -15,7 +15,7 @@ from isocenter.readers._comparisons import (
     StudyTest,
     compare_study,
 )
-from isocenter.readers._deal import Deal, deal, place_late
+from isocenter.readers._deal import Deal, deal, find_design_problems, place_late
 from isocenter.readers._exports import ExportKind, Import, import_reads
 from isocenter.readers._order import order, pseudonyms
 from isocenter.readers._panel_study import (
@@ -71,6 +71,7 @@ __all__ = [
     "compare_with_study",
     "deal",
     "describe_error",
+    "find_design_problems",
     "import_reads",
     "label_slot",
     "list_modalities",

@@ -40,6 +40,25 @@ class Deal:
         return {name: number for number, block in enumerate(self.blocks) for name in block}
 
 
+def find_design_problems(blocks: int, *, cases: int, readers: int | None = None) -> list[str]:
+    """Why nobody can read by this design, each with what to change: readers with nothing to read, cases never read.
+
+    Examples
+    --------
+    >>> find_design_problems(4, cases=3, readers=2)[1]
+    '2 readers for 4 blocks: the cases of 2 blocks would never be read; take at most 2 blocks, or 4 readers or more'
+    """
+    lacking = [("cases", cases, "the readers of {} blocks would get nothing to read")]
+    if readers is not None:
+        lacking.append(("readers", readers, "the cases of {} blocks would never be read"))
+    return [
+        f"{number} {name} for {blocks} blocks: {what.format(blocks - number)}; "
+        f"take {f'at most {number} blocks, or ' if number else ''}{blocks} {name} or more"
+        for name, number, what in lacking
+        if number < blocks
+    ]
+
+
 def deal(units: Units, blocks: int, *, seed: int, by: Sequence[str] | None = None) -> Deal:
     """Deal cases, or readers, into blocks that are alike in all facts.
 
@@ -56,7 +75,8 @@ def deal(units: Units, blocks: int, *, seed: int, by: Sequence[str] | None = Non
         By name the facts: column → value. Numbers, such as years of experience, are put into classes before. The order
         of names, and of facts, is of no consequence.
     blocks
-        How many; there may be fewer units.
+        How many, not more than there are units: an empty block of cases gives its readers nothing to read, and the
+        cases of a block without readers are never read.
     seed
         The same seed and units give the same deal, on any machine.
     by
@@ -65,7 +85,7 @@ def deal(units: Units, blocks: int, *, seed: int, by: Sequence[str] | None = Non
     Raises
     ------
     ValueError
-        If there is nothing to deal, no block to deal to, or a fact that nobody has.
+        If there is nothing to deal, no block to deal to, a block that would stay empty, or a fact that nobody has.
 
     Examples
     --------
@@ -76,6 +96,12 @@ def deal(units: Units, blocks: int, *, seed: int, by: Sequence[str] | None = Non
     """
     if blocks < 1 or not units:
         msg = f"{len(units)} units cannot be dealt into {blocks} blocks; at least one of each is needed"
+        raise ValueError(msg)
+    if len(units) < blocks:
+        msg = (
+            f"{len(units)} units leave {blocks - len(units)} of {blocks} blocks empty; "
+            f"take at most {len(units)} blocks, or more units"
+        )
         raise ValueError(msg)
     names = sorted(units)
     facts = _facts(units, names, facts_of(units, by))

@@ -32,16 +32,16 @@ def deals(study: Study, seed: int) -> tuple[Deal, Deal]:
     Refused
         There are too few of them.
     """
-    from isocenter.readers import deal
+    from isocenter.readers import deal, find_design_problems
 
     reading = reading_of(study)
     cases = {one.name: facts_of(one, reading) for one in study.cases.filter(practice=False)}
     readers = {one.pseudonym: answers_of(one, reading) for one in study.readers.filter(withdrawn=None)}
     problems = unfit(study) if cases else ["There are no cases yet; bring them first."]
-    if len(readers) < reading.blocks:
-        problems.append(
-            f"{len(readers)} readers have joined, for {reading.blocks} blocks; every block needs at least one."
-        )
+    problems += [
+        f"{text[0].upper()}{text[1:]}."
+        for text in find_design_problems(reading.blocks, cases=len(cases) or reading.blocks, readers=len(readers))
+    ]
     if problems:
         raise Refused(problems)
     return (
