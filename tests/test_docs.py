@@ -89,4 +89,6 @@ def test_contributing_prints_the_example_that_is_tested() -> None:
     assert (example / "volumetry.py").read_text() in blocks(ROOT / "CONTRIBUTING.md", "python")
     rule = ROOT / "examples" / "geometric_mean" / "geometric_mean.py"
     assert rule.read_text() in blocks(ROOT / "CONTRIBUTING.md", "python")
+    statistic = ROOT / "examples" / "matthews" / "matthews.py"
+    assert statistic.read_text() in blocks(ROOT / "CONTRIBUTING.md", "python")
     assert (example / "pyproject.toml").read_text() in blocks(ROOT / "CONTRIBUTING.md", "toml")

@@ -396,7 +396,7 @@ def test_what_a_board_leaves_out_is_told_as_it_is() -> None:
         told = allowed_in(BoardRule.model_fields[name]).absent.removeprefix("it is ").partition(",")[0]
         assert float(told) == default
     defaults = {field.name: field.default for field in (*fields(MeanThenRank), *fields(TestThenRank))}
-    for name in ("over", "undefined", "adjust"):
+    for name in ("over", "adjust"):
         allowed = allowed_in(BoardRule.model_fields[name])
         assert allowed.example == f'"{defaults[name]}"'
 

@@ -305,10 +305,12 @@ Undefined = UndefinedWord | float
 """What is done where a metric is undefined for a usable output: a word, or the value that it counts as."""
 
 
-class UndefinedPolicyError(ValueError):
-    """A policy for undefined metrics that a rule cannot have."""
+class SettingError(ValueError):
+    """A setting that a rule cannot have, and its name."""
 
-    setting = "undefined"
+    def __init__(self, message: str, *, setting: str) -> None:
+        super().__init__(message)
+        self.setting = setting
 
 
 def check_undefined(policy: object, metric: Metric, *, alone: bool = True) -> None:
@@ -317,13 +319,13 @@ def check_undefined(policy: object, metric: Metric, *, alone: bool = True) -> No
     if isinstance(policy, str):
         if policy not in words:
             msg = f"where a metric is undefined, a rule has {quoted(words, 'or')} or a number, not {policy!r}"
-            raise UndefinedPolicyError(msg)
+            raise SettingError(msg, setting="undefined")
         if policy == "unlisted" and not alone:
             msg = "a submission without a value of one metric still has the others; leave the case out of that metric"
-            raise UndefinedPolicyError(msg)
+            raise SettingError(msg, setting="undefined")
     elif finite(policy) is None or not metric.admits(float(policy)):  # type: ignore[arg-type]
         msg = f"an undefined {metric.name} cannot count as {policy}: it lies in {list(metric.bounds)}"
-        raise UndefinedPolicyError(msg)
+        raise SettingError(msg, setting="undefined")
 
 
 def leaves_undefined_out(policy: Undefined) -> bool:

@@ -43,6 +43,12 @@ def resample_means(values: ArrayLike, resamples: Resamples, *, weight: ArrayLike
     return _sums(w * x, resamples) / total
 
 
+def resample_sums(values: ArrayLike, resamples: Resamples, *, weight: ArrayLike | None = None) -> Floats:
+    """Sum over the drawn cases, Σ w·b·x, as exact as `resample_means`; of rows × cases, rows × resamples."""
+    x, w = _checked(values, resamples), case_weights(weight, resamples.cases)
+    return _sums(x if w is None else w * x, resamples)
+
+
 def resample_ratios(
     numerators: ArrayLike, denominators: ArrayLike, resamples: Resamples, *, weight: ArrayLike | None = None
 ) -> Floats:

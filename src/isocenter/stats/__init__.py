@@ -12,7 +12,7 @@ from isocenter.stats._clustered import ClusteredSignedRank, clustered_signed_ran
 from isocenter.stats._compare import compare
 from isocenter.stats._comparisons import Comparison, Comparisons
 from isocenter.stats._delong import DeLong, delong
-from isocenter.stats._detection import DetectionIntervals, detection_draws, detection_intervals
+from isocenter.stats._detection import DetectionIntervals, auroc_of_rows, detection_draws, detection_intervals
 from isocenter.stats._detection_summary import (
     Congruence,
     DetectionSummary,
@@ -80,6 +80,7 @@ __all__ = [
     "VarianceComponents",
     "adjust",
     "ai_against_panel",
+    "auroc_of_rows",
     "between_observers",
     "bootstrap_ci",
     "clustered_signed_rank",

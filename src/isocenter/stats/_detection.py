@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from isocenter.detections import Detections
 from isocenter.resampling.blocks import Progress
@@ -119,6 +119,18 @@ def _by_delong(found: Detections, level: float) -> Interval | None:
     area = delong(found.truth, found.likelihood)
     low, high = area.interval(level)
     return None if np.isnan(low) else Interval(area.auroc, low, high)
+
+
+def auroc_of_rows(truth: ArrayLike, score: ArrayLike, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """AUROC for every row of weights of the cases (rows × cases), each with a positive and a negative case."""
+    from isocenter.stats._bootstrap_kernels import replicate
+
+    samples = np.empty((len(weights), 2))
+    by_case: NDArray[Any] = weights.T
+    if replicate(by_case, *steps_of(truth, score, None, None), samples) < len(samples):
+        msg = "a row of weights has no positive case or no negative one: it defines no AUROC"
+        raise ValueError(msg)
+    return samples[:, 0]
 
 
 def detection_draws(

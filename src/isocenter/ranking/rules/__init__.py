@@ -16,6 +16,7 @@ from isocenter.ranking.rules._base import (
 from isocenter.ranking.rules._over_cases import OverCases
 from isocenter.ranking.rules._problems import DescriptionError, RuleProblem
 from isocenter.ranking.rules._settings import MetricName, PartName, TiesSetting, Tolerance, WeightedMetrics
+from isocenter.ranking.rules.cohort_statistic import CohortStatistic
 from isocenter.ranking.rules.detection import DetectThenRank
 from isocenter.ranking.rules.mean import MeanThenRank
 from isocenter.ranking.rules.mean_rank import RankThenMean
@@ -29,6 +30,7 @@ __all__ = [
     "RULE_KINDS",
     "CaseScores",
     "CaseValues",
+    "CohortStatistic",
     "DescriptionError",
     "DetectThenRank",
     "Limit",
@@ -67,6 +69,7 @@ _OWN: tuple[type[RankingRule], ...] = (
     TestThenRank,
     NormalisedSum,
     DetectThenRank,
+    CohortStatistic,
 )
 RULE_KINDS: tuple[str, ...] = tuple(made.kind for made in _OWN)
 """How files call the rules of this package."""
