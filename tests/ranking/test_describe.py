@@ -466,7 +466,7 @@ json_values = st.recursive(
 )
 KEYS = [
     "rule", "metric", "metrics", "missing", "ties", "tolerance", "over", "undefined", "q", "proportion", "alpha",
-    "adjust", "decimals", "given", "limits", "tie_breaks", "x",
+    "adjust", "decimals", "given", "limits", "tie_breaks", "statistic", "columns", "parts", "x",
 ]  # fmt: skip
 
 

@@ -294,6 +294,7 @@ def test_policies_and_prizes_are_set_by_forms(world):
     client = world.client("organiser")
     given = {
         "missing": "worst",
+        "undefined": "leave-out",
         "ties": "average",
         "grid": "refuse",
         "organisers": "unranked",
@@ -313,6 +314,7 @@ def test_policies_and_prizes_are_set_by_forms(world):
     world.challenge.refresh_from_db()
     edition = world.challenge.edition
     assert (edition.policies.missing, edition.policies.ties, edition.policies.announce) == ("worst", "average", None)
+    assert edition.policies.undefined == "leave-out"
     assert [(p.place, str(p.amount), p.currency, p.phase) for p in edition.prizes] == [
         (1, "750", "EUR", None),
         (2, "250.50", "CHF", "test"),
@@ -332,6 +334,9 @@ def test_a_policy_that_no_board_can_have_is_refused_beside_its_field(world):
     answer = world.client("organiser").post(url("organise_policies"), given)
     assert answer.status_code == 422
     assert answer.context["form"].errors["missing"]
+    answer = world.client("organiser").post(url("organise_policies"), given | {"missing": "0", "undefined": "7"})
+    assert answer.status_code == 422
+    assert answer.context["form"].errors["undefined"]
 
 
 # Pages

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -595,6 +596,22 @@ def test_synthetic_teams_show_every_rule_at_work_and_always_the_same(world, code
         assert one.board[dryrun.LACKING].missing == 1
         assert one.board[dryrun.HOME].rank is None
     assert found == dryrun.dry_run(load_challenge(code))
+
+
+@pytest.mark.parametrize(
+    "statistic", ["balanced_accuracy", "quadratic_kappa", "brier_score", "c_index", "aggregated_dice"]
+)
+def test_the_dry_run_knows_statistics_of_the_cohort(statistic):
+    from isocenter.evaluation import load_challenge
+    from isocenter.ranking import CohortStatistic, Disqualify
+
+    rule = CohortStatistic(statistic=statistic, missing=Disqualify())
+    code = replace(load_challenge("hecktor2020"), metrics=rule.reads, boards={"board": rule})
+    (found,) = dryrun.dry_run(code)
+    assert found.problem == ""
+    ranks = {row.submission: row.rank for row in found.board.rows}
+    assert ranks["Birch"] == ranks["Cedar (as Birch)"]
+    assert found.board[dryrun.LACKING].disqualified
 
 
 def test_the_dry_run_goes_by_the_policies_of_the_edition(world):

@@ -76,14 +76,19 @@ def synthetic(code: Code, team: str, cases: list[str], *, seed: int) -> pl.DataF
     twin = ORIGINAL if team == TWIN else team
     rng = np.random.default_rng([seed, *hashlib.sha256(twin.encode()).digest()[:8]])
     truth, parted = np.random.default_rng(seed), _parted(code)
+    inputs = {} if detects else _inputs(code)
+    taken = {metric for names in inputs.values() for metric in names}
     rows: list[Row] = []
     for number, case in enumerate(cases):
         ill, hard = number % 3 == 0, truth.normal(0, 0.05)
         if detects:
             rows += [Row(case, part, metric, value) for metric, value, part in _found(TEAMS[team], ill, rng)]
-        for metric in code.metrics if not detects else ():
+        for metric in [metric for metric in code.metrics if metric not in taken] if not detects else ():
             part = "a part" if metric in parted else ""
             rows.append(Row(case, part, metric, _value(metric, TEAMS[team] + hard + rng.normal(0, 0.04))))
+        for part, names in inputs.items():
+            made = _inputs_of_case(number, TEAMS[team] + hard, rng)
+            rows += [Row(case, part, metric, made[name]) for metric, name in names.items() if name in made]
         if team == LACKING and number == len(cases) // 2:
             rows = [row for row in rows if row.case != case]
             rows += [Row(case, "", metric, None) for metric in code.metrics]
@@ -101,6 +106,33 @@ def _parted(code: Code) -> set[str]:
 def _given(code: Code) -> list[str]:
     """Metrics that a whole submission has, such as run time, where a rule reads any."""
     return sorted({metric for rule in code.boards.values() for metric in getattr(rule, "given", ())})
+
+
+def _inputs(code: Code) -> dict[str, dict[str, str]]:
+    """By part of a case the metrics that statistics of the cohort are made of, and what these call them."""
+    inputs: dict[str, dict[str, str]] = {}
+    for rule in code.boards.values():
+        sources: dict[str, str] = getattr(rule, "sources", {})
+        for part in (getattr(rule, "parts", ()) or ("",)) if sources else ():
+            inputs.setdefault(part, {}).update({metric: name for name, metric in sources.items()})
+    return inputs
+
+
+def _inputs_of_case(number: int, quality: float, rng: Generator) -> dict[str, float]:
+    """What a case is, which depends on its number alone, and what a team of this quality makes of it."""
+    truth, time, volume = float(number % 2), 100.0 + 37 * (number % 7), 4.0 + number % 5
+    tp = _between(quality + rng.normal(0, 0.1), 0.0, 1.0) * volume
+    return {
+        "truth": truth,
+        "predicted": truth if rng.random() < quality else 1 - truth,
+        "probability": _between(0.5 + (truth - 0.5) * quality + rng.normal(0, 0.2), 0.0, 1.0),
+        "time": time,
+        "event": float(number % 3 > 0),
+        "risk": float(-time / 100 * quality + rng.normal(0, 0.5)),
+        "tp": tp,
+        "fp": abs(float(rng.normal(0, 1))),
+        "fn": volume - tp,
+    }
 
 
 def _found(quality: float, ill: bool, rng: Generator) -> list[tuple[str, float, str]]:

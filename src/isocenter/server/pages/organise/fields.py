@@ -195,6 +195,12 @@ class PoliciesForm(Noted):
         help_text="A number such as 0, or worst, worst-observed, worst-observed-anywhere, rank-last, leave-out or "
         f"disqualify. For the rule of each board, {_EMPTY}.",
     )
+    undefined = forms.CharField(
+        required=False,
+        label="A metric that the reference leaves undefined",
+        help_text="leave-out, leave-out-or-missing, refuse, unlisted, or a number that it counts as. For the rule of "
+        f"each board, {_EMPTY}.",
+    )
     ties = forms.ChoiceField(
         required=False,
         label="Equal teams",
@@ -245,7 +251,7 @@ class PoliciesForm(Noted):
         found: dict[str, object] = {}
         for name in Policies.model_fields:
             value: object = self.cleaned_data[name] if self.cleaned_data[name] != "" else None
-            if name == "missing" and isinstance(value, str):
+            if name in ("missing", "undefined") and isinstance(value, str):
                 value = _number_or_word(value)
             if name in self.changed_data and value != getattr(self.policies, name):
                 found[name] = value
