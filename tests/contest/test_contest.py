@@ -24,7 +24,17 @@ from isocenter import scores
 from isocenter.cli import app
 from isocenter.contest import Contest, Entry, RuleFailed, make_entries, replay, score_alone
 from isocenter.evaluation import Challenge
-from isocenter.ranking import Disqualify, FixedValue, MeanThenRank, Note, Participation, RankThenMean, read_receipt
+from isocenter.ranking import (
+    P_BEST_IN_WORDS,
+    P_FIRST_IN_WORDS,
+    Disqualify,
+    FixedValue,
+    MeanThenRank,
+    Note,
+    Participation,
+    RankThenMean,
+    read_receipt,
+)
 from isocenter.scores import Row, frame
 
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
@@ -163,7 +173,7 @@ def test_the_simple_call_has_intervals_rank_sets_chances_and_groups() -> None:
         assert row.group in ("A", "B", "C", "D", "E")
     assert sum(row.p_first for row in board) >= 1
     assert all(one.score >= other.score for one, other in pairwise(board.rows))
-    assert "10,000" in board.notes[-1]
+    assert sum("10,000 bootstrap resamples" in note for note in board.notes) == 1
 
 
 def write(tables: dict[str, pl.DataFrame], folder: Path) -> list[str]:
@@ -203,7 +213,7 @@ def test_the_order_of_entries_of_other_teams_does_not_matter() -> None:
 def test_unlisted_teams_are_in_no_row_and_no_note() -> None:
     tables = {"home": [constant(0.9)] * 6, "a": [constant(0.5)] * 6, "b": [constant(0.4)]}
     decision = Contest(hecktor(quota=5), make_entries(tables, organisers=["home"])).decide()
-    assert [note.team for note in decision.board.notes] == ["a", ""]
+    assert [note.team for note in decision.board.notes] == ["a", "a", ""]
     assert "home" not in decision.board.to_json()
     assert "home" in decision.scores["submission"]
     assert "home" not in decision.listed().scores["submission"]
@@ -346,7 +356,8 @@ def test_a_decision_prints_the_board_its_rule_and_its_notes() -> None:
     decision = Contest(hecktor(), make_entries(cohort())).decide(resamples=100)
     assert str(decision).startswith(str(decision.board))
     assert f"Rule: {decision.rule}." in str(decision)
-    assert str(decision).endswith("seed 0.")
+    assert "100 bootstrap resamples of the cases, seed 0." in str(decision)
+    assert str(decision).endswith(f"{P_FIRST_IN_WORDS}\n{P_BEST_IN_WORDS}")
     assert repr(decision) == "<Decision on the board dice of hecktor2020: 5 rows>"
     assert repr(decision.contest) == "<Contest hecktor2020: 5 entries of 5 teams>"
 

@@ -69,7 +69,12 @@ def test_an_old_archive_of_a_site_is_ranked_as_it_was(site: Path) -> None:
         recorded = json.loads((site / "boards" / phase / "dice" / "board.json").read_text("utf-8"))
         again = json.loads(out.read_text("utf-8"))
         assert [row | kept for row, kept in zip(again["rows"], recorded["rows"], strict=True)] == again["rows"]
-        assert again["notes"] == recorded["notes"]
+        # Since then the note names resamples, and one more says why a sure winner has several ranks.
+        notes = [
+            note.replace("draws of the cases with replacement", "bootstrap resamples of the cases")
+            for note in recorded["notes"]
+        ]
+        assert [note for note in again["notes"] if "yet its rank set is" not in note] == notes
 
 
 def test_an_old_archive_of_a_site_has_its_report(site: Path) -> None:

@@ -83,8 +83,8 @@ def test_the_area_of_a_circle_is_proportional_to_the_share_of_the_draws():
     assert len(areas) == 7
     ratio = areas["Aare: rank 1, 80.0 %"] / areas["Inn: rank 1, 20.0 %"]
     assert ratio == pytest.approx(4, rel=0.05)
-    assert "80.0 % of draws" in texts(picture)
-    assert check(picture).words.endswith("Rhein: median rank 3, 95 % of the draws from 2 to 3, rank 3 on all cases.")
+    assert "80.0 % of resamples" in texts(picture)
+    assert check(picture).words.endswith("Rhein: median rank 3, 95 % of the resamples from 2 to 3, rank 3 on all cases.")
 
 
 def test_a_circle_stands_in_the_column_of_its_rank_and_a_shared_rank_between_two():
@@ -109,7 +109,7 @@ def test_a_team_without_draws_or_without_a_rank_keeps_its_row():
     picture = blob_plot({"Aare": [1.0], "Inn": [nan]}, ranks={"Aare": nan}, title="t", name="n")
     assert {"Aare", "Inn"} <= set(texts(picture))
     assert not of_class(picture, "mean")
-    assert check(picture).words.endswith("Inn: no draws.")
+    assert check(picture).words.endswith("Inn: no resamples.")
 
 
 def test_shares_are_written_so_that_rare_is_not_never():

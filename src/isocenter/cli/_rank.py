@@ -59,7 +59,7 @@ def rank(
         typer.Option(
             min=0,
             max=10_000_000,
-            help="Bootstrap resamples of the cases for intervals, rank sets and P(first); 0: none.",
+            help="Bootstrap resamples of the cases for intervals, rank sets, P(first) and P(best); 0: none.",
         ),
     ] = 10_000,
     level: Annotated[float, typer.Option(min=0.5, max=0.999, help="The coverage of the intervals.")] = 0.95,

@@ -139,10 +139,6 @@ def _bounds(metric: Metric, low: float, high: float) -> str:
     return f"[{metric.show(low)}, {metric.show(high)}]"
 
 
-def _chance(p: float | None) -> str:
-    return "–" if p is None else f"{p:.2f}"
-
-
 def show_board(board: Board, *, title: str, means: Mapping[str, Mapping[str, str]] | None = None) -> None:
     """The leaderboard as a table; with `means`, mean(error) by metric and team beside the score that decides."""
     from rich import box
@@ -162,8 +158,8 @@ def show_board(board: Board, *, title: str, means: Mapping[str, Mapping[str, str
     for other in beside:
         table.add_column("mean(SE)" if other == board.metric else other, justify="right")
     counted = not any(row.components for row in board.rows) or any(row.missing + row.failed for row in board.rows)
-    known = any(row.p_first is not None for row in board.rows)
-    for column in ("rank set", "P(first)", "group") if known else ():
+    known, best = "p_first" in board.legend, "p_best" in board.legend
+    for column in ("rank set", "P(first)", *["P(best)"] * best, "group") if known else ():
         table.add_column(column, justify="right")
     for count in ("missing", "failed") if counted else ():
         table.add_column(count, justify="right")
@@ -174,11 +170,11 @@ def show_board(board: Board, *, title: str, means: Mapping[str, Mapping[str, str
         counts = [str(n) if n else "" for n in (row.missing, row.failed)] if counted else []
         errors = [by_team.get(row.submission, "–") for by_team in beside.values()]
         bounds = "" if row.low is None or row.high is None else f" {_bounds(metric, row.low, row.high)}"
-        sure = [row.rank_set, _chance(row.p_first), row.group or "–"] if known else []
+        sure = [row.rank_set, row.first_share, *[row.best_chance] * best, row.group or "–"] if known else []
         table.add_row(row.place, name, metric.show(row.score) + bounds, *errors, *sure, *counts)
     # Into a file or a pipe nothing is cut off at 80 columns.
     console = Console(width=None if sys.stdout.isatty() else 200)
     console.print(Text(title, style="bold"))
     console.print(table)
-    for line in (f"Rule: {board.rule}.", *board.notes):
+    for line in (f"Rule: {board.rule}.", *board.notes, *board.legend.values()):
         console.print(Text(line))

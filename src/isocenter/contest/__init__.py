@@ -3,7 +3,7 @@
     Entry(team, table, moment, role, chosen, void) … ──▶ Contest(challenge, entries, run_times)
                                                               │ count: quota, void, last | best | chosen | all | ladder
                                                               │ rank: the rule of the board, on the tables that count
-                                                              │ bootstrap: intervals, rank sets, P(first), groups
+                                                              │ bootstrap: intervals, rank sets, P(first), P(best)
                                                               ▼
                                                          Decision(board, counted, uncertainty, receipt)
 

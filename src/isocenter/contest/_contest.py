@@ -14,7 +14,16 @@ from isocenter.contest._decision import Decision, Resampling
 from isocenter.contest._entry import Entry, Tables, label_table, make_entries, read_tables
 from isocenter.contest._guard import Progress, RuleFailed, describe_rule, guard_rule, rank_scores
 from isocenter.evaluation import Challenge, load_challenge
-from isocenter.ranking import Board, Note, RankUncertainty, as_shown, bootstrap_ranks, capabilities_of, mark_uncertainty
+from isocenter.ranking import (
+    Board,
+    Note,
+    RankUncertainty,
+    as_shown,
+    bootstrap_ranks,
+    capabilities_of,
+    explain_first,
+    mark_uncertainty,
+)
 
 
 class Contest:
@@ -95,7 +104,7 @@ class Contest:
         board
             Which of the challenge's boards; the main one if not said.
         resamples
-            How many bootstrap resamples of the cases are made for intervals, rank sets and P(first); 0: none.
+            How many bootstrap resamples of the cases are made for intervals, rank sets, P(first) and P(best); 0: none.
         level, seed
             The coverage of intervals and rank sets, and the seed of the resamples.
         strata
@@ -226,7 +235,8 @@ class Contest:
             # Everybody reads the notes of a board, and the message of a foreign error may name anybody.
             reason = error.public if isinstance(error, RuleFailed) else str(error)
             return replace(board, notes=(*board.notes, Note(f"How sure the ranks are is not known: {reason}"))), None
-        return replace(marked, notes=(*board.notes, how.describe(uncertainty))), uncertainty
+        notes = (*board.notes, *explain_first(marked, uncertainty), how.describe(uncertainty))
+        return replace(marked, notes=notes), uncertainty
 
 
 def rank(
@@ -244,7 +254,8 @@ def rank(
     """Rank score tables by the challenge's own rule: the board that `isocenter rank` prints.
 
     Every row has its score with interval (`low`, `high`), the ranks that the data do not exclude (`rank_low`,
-    `rank_high`), the share of bootstrap resamples in which nobody is better (`p_first`), and its `group`.
+    `rank_high`), the share of bootstrap resamples in which nobody is better (`p_first`), the
+    probability of being truly the best (`p_best`), and its `group`.
 
     Parameters
     ----------

@@ -23,6 +23,7 @@ from isocenter.ranking import (
     TableRecord,
     capabilities_of,
     describe,
+    methods_of,
     read_cells,
     software_versions,
     table_digest,
@@ -60,13 +61,15 @@ class Resampling:
     def describe(self, uncertainty: RankUncertainty) -> Note:
         """How intervals and rank sets came about, as a note of the board."""
         text = (
-            f"Intervals and rank sets: {100 * self.level:g} %, {self.resamples:,} draws of the cases with replacement, "
+            f"Intervals and rank sets: {100 * self.level:g} %, {self.resamples:,} bootstrap resamples of the cases, "
             f"seed {self.seed}"
         )
         if uncertainty.redrawn:
-            text += f"; {uncertainty.redrawn:,} draws defined no score and were made again"
+            text += f"; {uncertainty.redrawn:,} resamples defined no score and were made again"
         if uncertainty.sets.reason:
             text += f"; {uncertainty.sets.reason}"
+        if uncertainty.p_best_reason:
+            text += f". P(best) is a rough approximation for this rule: {uncertainty.p_best_reason}"
         return Note(f"{text}.")
 
 
@@ -79,7 +82,7 @@ class Decision:
     contest
         What was decided.
     board
-        With intervals, rank sets, P(first) and groups, where its rule knows them.
+        With intervals, rank sets, P(first), P(best) and groups, where its rule knows them.
     counted
         The entries that count, by the names of their rows, and their scores.
     uncertainty
@@ -99,7 +102,7 @@ class Decision:
     is_listed: bool = False
 
     def __str__(self) -> str:
-        return "\n".join([str(self.board), f"Rule: {self.board.rule}.", *self.board.notes])
+        return "\n".join([str(self.board), f"Rule: {self.board.rule}.", *self.board.notes, *self.board.legend.values()])
 
     def __repr__(self) -> str:
         return f"<Decision on the board {self.board.name} of {self.contest.challenge.name}: {len(self.board)} rows>"
@@ -238,6 +241,7 @@ class Decision:
             level=self.resampling.level,
             board=self.board.to_dict(),
             versions=software_versions(),
+            methods=methods_of(self.board),
         )
 
     def _records(self, entries: Sequence[Entry], *, choosing: bool) -> Iterable[TableRecord]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from isocenter.editions._sight import Sight
 from isocenter.editions._standing import places, team_of
@@ -19,6 +19,9 @@ _LENGTH = 6
 
 # Scores that are made of comparisons with other teams: whoever sees the own one learns about the others.
 _RELATIVE = frozenset({"mean_rank", "weighted_rank", "win_share", "normalised_sum"})
+
+# What tells how sure a rank is, and so the rank.
+_UNKNOWN: dict[str, Any] = dict.fromkeys(("rank_low", "rank_high", "p_first", "p_best", "resamples", "group"))
 
 
 def show_board(board: Board, sight: Sight, *, salt: bytes = b"") -> Board:
@@ -82,11 +85,11 @@ def _shown(row: BoardRow, board: Board, sight: Sight, place: dict[str, int], sal
     row = replace(row, submission=_name(row, sight, place, salt))
     if not sight.ranks:
         parts = tuple(replace(part, rank=None) for part in row.components)
-        row = replace(row, rank=None, rank_low=None, rank_high=None, p_first=None, group=None, components=parts)
+        row = replace(row, rank=None, **_UNKNOWN, components=parts)
         if board.metric in _RELATIVE:
             row = replace(row, score=None, low=None, high=None)
     if not sight.details:
-        row = replace(row, components=(), low=None, high=None, rank_low=None, rank_high=None, p_first=None, group=None)
+        row = replace(row, components=(), low=None, high=None, **_UNKNOWN)
     if sight.decimals is not None and row.score is not None:
         from isocenter.ranking import rounded
 

@@ -1,4 +1,4 @@
-"""How sure the ranking is: what the teams have case by case, draws of the cases, tests, and other rules."""
+"""How sure the ranking is: what the teams have case by case, bootstrap resamples, tests, and other rules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import polars as pl
 from isocenter.contest import Decision
 from isocenter.papers._study import Study
 from isocenter.papers._words import anchor, counted, finite, p_value
-from isocenter.ranking import Multiverse, alternatives, multiverse, paired_values
+from isocenter.ranking import P_FIRST_IN_WORDS, Multiverse, alternatives, multiverse, paired_values
 from isocenter.report import (
     Block,
     BoxGroup,
@@ -78,7 +78,7 @@ def _first(rows: Sequence[object]) -> str:
 
 
 def draws(study: Study) -> Section:
-    """Ranks when the cases are drawn again, rank sets, agreement, and tests of all pairs."""
+    """Ranks in bootstrap resamples of the cases, rank sets, agreement, and tests of all pairs."""
     blocks: list[Block] = []
     for name, decided in list(study.boards.items())[:_DRAWN_BOARDS]:
         blocks += _drawn(name, decided)
@@ -93,7 +93,9 @@ def draws(study: Study) -> Section:
 def _drawn(name: str, decided: Decision) -> Iterator[Block]:
     found = decided.uncertainty
     if found is None:
-        yield Paragraph(f"Board {name}: how sure its ranks are is not known; no cases were drawn.", note=True)
+        yield Paragraph(
+            f"Board {name}: how sure its ranks are is not known; there are no bootstrap resamples.", note=True
+        )
         return
     listed = [team for team in decided.ranked if team in found.teams]
     at = {team: found.teams.index(team) for team in listed}
@@ -101,11 +103,11 @@ def _drawn(name: str, decided: Decision) -> Iterator[Block]:
     shares = {team: found.ranks.frequency[at[team]].tolist() for team in listed}
     count = found.drawn.scores.shape[1]
     ranks = {row.submission: row.rank for row in decided.board.rows if row.rank is not None}
-    title = f"Ranks on the board {name} in {count:,} draws of the cases"
+    title = f"Ranks on the board {name} in {count:,} bootstrap resamples of the cases"
     rows = [(team, place, share) for team in listed for place, share in enumerate(shares[team], start=1) if share]
     yield Chart(
         anchor(f"blobs-{name}"),
-        f"{title}, by team. The area of a circle is the share of the draws in which the team has that rank; the "
+        f"{title}, by team. The area of a circle is the share of the resamples in which the team has that rank; the "
         f"diamond marks its rank on all cases.{_first(listed)}",
         blob_plot(
             {team: shares[team] for team in drawn},
@@ -116,7 +118,7 @@ def _drawn(name: str, decided: Decision) -> Iterator[Block]:
         pl.DataFrame(rows, schema=["team", "rank", "share"], orient="row"),
     )
     spans = [
-        RankSpan(row.submission, row.rank, row.rank_low, row.rank_high, row.group or "", row.p_first)
+        RankSpan(row.submission, row.rank, row.rank_low, row.rank_high, row.group or "", row.p_first, row.resamples)
         for row in decided.board.rows
         if row.rank is not None and row.rank_low is not None and row.rank_high is not None
     ]
@@ -124,17 +126,18 @@ def _drawn(name: str, decided: Decision) -> Iterator[Block]:
         title = f"Ranks on the board {name} that the data do not exclude"
         yield Chart(
             anchor(f"rank-sets-{name}"),
-            f"{title}, at {100 * found.level:g} % for all teams at once. Dot: the rank on all cases.{_first(spans)}",
+            f"{title}, at {100 * found.level:g} % for all teams at once. Dot: the rank on all cases. "
+            f"{P_FIRST_IN_WORDS}{_first(spans)}",
             rank_set_plot(spans[:_MOST_DRAWN], title=title, name=anchor(f"sets-{name}")),
         )
     tau = found.ranks.agreement
     values = [value for value in tau.tau.tolist() if math.isfinite(value)]
     if len(listed) > 1 and values:
-        title = f"Kendall's tau between the ranking on all cases and that in a draw, board {name}"
+        title = f"Kendall's tau between the ranking on all cases and that in a resample, board {name}"
         yield Chart(
             anchor(f"tau-{name}"),
-            f"{title}: mean {tau.mean:.3f}, {len(values):,} draws. 1 is the same order, 0 an unrelated one, −1 the "
-            "reverse.",
+            f"{title}: mean {tau.mean:.3f}, {len(values):,} bootstrap resamples. 1 is the same order, 0 an unrelated "
+            "one, −1 the reverse.",
             histogram_plot(
                 values, label="Kendall's tau", title=title, name=anchor(f"taus-{name}"), marks={"mean": tau.mean}
             ),

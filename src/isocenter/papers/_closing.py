@@ -34,7 +34,7 @@ def methods(study: Study, *, command: str, tested: bool) -> Section:
     )
     if any(decided.uncertainty for decided in study.boards.values()):
         text += (
-            f" Uncertainty: {settings.replicates:,} bootstrap draws of the cases with replacement (seed "
+            f" Uncertainty: {settings.replicates:,} bootstrap resamples of the cases (seed "
             f"{settings.seed}), the same draws for all teams; {100 * settings.level:g} % percentile intervals of "
             "scores, and sets that hold the ranks of all teams at once with that confidence."
         )

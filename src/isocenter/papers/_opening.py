@@ -9,7 +9,7 @@ from isocenter.editions import Phase, phase_of
 from isocenter.metrics import catalogue
 from isocenter.papers._listed import competitor, shown
 from isocenter.papers._study import Study
-from isocenter.papers._words import anchor, counted, interval, moment, p_value
+from isocenter.papers._words import anchor, counted, interval, moment
 from isocenter.ranking import BoardRow, pseudo_code
 from isocenter.report import Block, Cell, Code, Facts, Paragraph, Section, Table, metric_label, table
 from isocenter.submissions import FileSpec, is_folder
@@ -146,17 +146,16 @@ def results(study: Study) -> Section:
         )
         blocks.append(Paragraph(text, note=True))
     if any(row.p_first is not None for decided in study.boards.values() for row in decided.board.rows):
-        blocks.append(Paragraph(_HOW_TO_READ, note=True))
+        legend = {key: text for decided in study.boards.values() for key, text in decided.board.legend.items()}
+        blocks.append(Paragraph(" ".join([_RANK_SET, *legend.values(), _GROUP]), note=True))
     return Section("results", "Results", tuple(blocks))
 
 
 FEW_CASES = 20
 """Below this many cases a bootstrap of them is known to be too sure."""
 
-_HOW_TO_READ = (
-    "Rank set: the ranks that the data do not exclude, for all teams at once. P(first): in which share of the draws "
-    "nobody is better. Teams of one group cannot be told apart from its first."
-)
+_RANK_SET = "Rank set: the ranks that the data do not exclude, for all teams at once."
+_GROUP = "Teams of one group cannot be told apart from its first."
 
 
 def _winner(decided: Decision, *, level: float, noun: str) -> str:
@@ -187,11 +186,12 @@ def _some(names: list[str]) -> str:
 
 def _board(name: str, decided: Decision, *, level: float) -> Table:
     metric, board = decided.metric, decided.board
-    uncertain = any(row.p_first is not None for row in board.rows)
+    uncertain = "p_first" in board.legend
     parts = list(dict.fromkeys(part.metric for row in board.rows for part in row.components))
     columns = ["Rank #", "Team", f"{metric_label(metric)} {metric.arrow} #"]
     columns += [f"{100 * level:g} % interval"] if any(row.low is not None for row in board.rows) else []
-    columns += ["Rank set", "P(first) #", "Group"] if uncertain else []
+    best = ["P(best) #"] if "p_best" in board.legend else []
+    columns += ["Rank set", "P(first) #", *best, "Group"] if uncertain else []
     columns += [f"{metric_label(catalogue.get(part))} (rank) #" for part in parts]
     rows = [list(_cells(row, decided, columns, parts)) for row in board.rows]
     text = f"Board {name}: {decided.rule}."
@@ -210,7 +210,10 @@ def _cells(row: BoardRow, decided: Decision, columns: list[str], parts: list[str
         yield interval(metric, row.low, row.high).strip(" ()") or "–"
     if "Rank set" in columns:
         yield row.rank_set
-        yield Cell("–" if row.p_first is None else p_value(row.p_first), row.p_first)
+        yield Cell(row.first_share, row.p_first)
+    if "P(best) #" in columns:
+        yield Cell(row.best_chance, row.p_best)
+    if "Rank set" in columns:
         yield row.group or "–"
     found = {part.metric: part for part in row.components}
     for name in parts:

@@ -26,12 +26,13 @@ from isocenter.ranking._outcomes import Multiverse, Outcome, Standing, Universe
 from isocenter.ranking._planner import CasePlan, CasesNeeded, PlanRow, Simulated, plan_cases
 from isocenter.ranking._progress import Improvement, LeadChange, Moment, Progress, lead_changes, normalised_progress
 from isocenter.ranking._public import as_shown, climb
-from isocenter.ranking._receipt import FileRecord, Receipt, TableRecord, software_versions, table_digest
+from isocenter.ranking._receipt import FileRecord, Receipt, TableRecord, methods_of, software_versions, table_digest
 from isocenter.ranking._receipt_reading import ReceiptError, read_receipt
 from isocenter.ranking._shakeup import RankComparison, ShakeUp, compare_rankings, shake_up
+from isocenter.ranking._shares import P_BEST_IN_WORDS, P_FIRST_IN_WORDS, round_share, show_share
 from isocenter.ranking._significance import PairedValues, paired_values, significance
 from isocenter.ranking._ties import Ties, rank_values
-from isocenter.ranking._uncertainty import RankUncertainty
+from isocenter.ranking._uncertainty import RankUncertainty, explain_first
 from isocenter.ranking._uncertainty import with_uncertainty as mark_uncertainty
 from isocenter.ranking.rules import (
     RULE_KINDS,
@@ -60,6 +61,8 @@ from isocenter.resampling.counts import Resamples as CaseDraws
 from isocenter.resampling.counts import resample_cases as case_draws
 
 __all__ = [
+    "P_BEST_IN_WORDS",
+    "P_FIRST_IN_WORDS",
     "RULE_KINDS",
     "Board",
     "BoardRow",
@@ -130,9 +133,11 @@ __all__ = [
     "counting",
     "describe",
     "describe_missing",
+    "explain_first",
     "ladder_scores",
     "lead_changes",
     "mark_uncertainty",
+    "methods_of",
     "missing_of",
     "multiverse",
     "normalised_progress",
@@ -144,11 +149,13 @@ __all__ = [
     "ranking_rule",
     "read_cells",
     "read_receipt",
+    "round_share",
     "rounded",
     "rule_kinds",
     "rule_of",
     "shake_up",
     "show_beside",
+    "show_share",
     "significance",
     "software_versions",
     "table_digest",

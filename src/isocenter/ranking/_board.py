@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from isocenter.metrics import catalogue
 from isocenter.ranking._entry import Role
+from isocenter.ranking._shares import P_BEST_IN_WORDS, P_FIRST_IN_WORDS, show_share
 
 
 class Note(str):
@@ -66,8 +67,11 @@ class BoardRow:
         The bounds of the confidence interval of the score, where one was asked for.
     rank_low, rank_high
         The best and the worst rank that the data do not exclude.
-    p_first
-        How often nobody is better, when cases are drawn with replacement.
+    p_first, resamples
+        The share of the bootstrap resamples in which nobody is better, and how many resamples there are. It is not the
+        probability of being the best team.
+    p_best
+        The probability of being truly the best of the ranked teams; see `draw_true_scores`.
     group
         "A" for the first and whoever cannot be told apart from them, "B" for the next, and so on.
     """
@@ -87,6 +91,8 @@ class BoardRow:
     rank_high: int | None = None
     p_first: float | None = None
     group: str | None = None
+    p_best: float | None = None
+    resamples: int | None = None
 
     @property
     def place(self) -> str:
@@ -99,6 +105,16 @@ class BoardRow:
         if self.rank_low is None or self.rank_high is None:
             return "–"
         return f"{self.rank_low}" if self.rank_low == self.rank_high else f"{self.rank_low}–{self.rank_high}"
+
+    @property
+    def first_share(self) -> str:
+        """P(first) as a table prints it: "0.46", ">0.99", or "–" if it is not known."""
+        return show_share(self.p_first, self.resamples)
+
+    @property
+    def best_chance(self) -> str:
+        """P(best) as a table prints it."""
+        return show_share(self.p_best, None, counted=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +147,24 @@ class Board:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def legend(self) -> dict[str, str]:
+        """By column of shares that the board has, what it is."""
+        rows = (*self.rows, *self.unlisted)
+        known = {"p_first": P_FIRST_IN_WORDS, "p_best": P_BEST_IN_WORDS}
+        return {name: text for name, text in known.items() if any(getattr(row, name) is not None for row in rows)}
+
     def to_dict(self) -> dict[str, Any]:
         """What may be published, as JSON values."""
         metric = catalogue.get(self.metric)
+        legend = {"legend": self.legend} if self.legend else {}
         return {
             "board": self.name,
             "metric": {"name": metric.name, "unit": metric.unit, "better": metric.better, "decimals": metric.decimals},
             "rule": self.rule,
             "rows": [_published(row) for row in self.rows],
             "notes": [str(note) for note in self.notes],
+            **legend,
         } | ({"undefined": dict(self.undefined)} if self.undefined else {})
 
     def to_json(self) -> str:
@@ -150,15 +175,15 @@ class Board:
         metric = catalogue.get(self.metric)
         heading = f"{self.metric} [{metric.unit}] {metric.arrow}" if metric.unit else f"{self.metric} {metric.arrow}"
         bounded = any(row.low is not None for row in self.rows)
-        known = any(row.p_first is not None for row in self.rows)
+        known, best = "p_first" in self.legend, "p_best" in self.legend
         columns = ["rank", "submission", heading, *["interval"] * bounded]
-        columns += [*("rank set", "P(first)", "group")] * known + ["missing", "failed"]
+        columns += [*("rank set", "P(first)", *["P(best)"] * best, "group")] * known + ["missing", "failed"]
         lines = [columns]
         for row in self.rows:
             bounds = "–" if row.low is None else f"{metric.show(row.low)} – {metric.show(row.high)}"
-            chance = "–" if row.p_first is None else f"{row.p_first:.2f}"
             cells = [row.place, row.submission, metric.show(row.score), *[bounds] * bounded]
-            cells += [row.rank_set, chance, row.group or "–"] * known + [str(row.missing), str(row.failed)]
+            sure = [row.rank_set, row.first_share, *[row.best_chance] * best, row.group or "–"]
+            cells += sure * known + [str(row.missing), str(row.failed)]
             lines.append(cells)
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         return "\n".join(
@@ -171,8 +196,10 @@ class Board:
 
 
 def _published(row: BoardRow) -> dict[str, Any]:
-    """A row as JSON values, without components where the rule has none, and intervals of them where there are none."""
+    """A row as JSON values, without components and their intervals, P(best) and resamples where there are none."""
     found = asdict(row) | {"rank": _whole(row.rank)}
+    if row.resamples is None:
+        del found["p_best"], found["resamples"]
     components = [part | {"rank": _whole(part["rank"])} for part in found.pop("components")]
     if all(part["low"] is None for part in components):
         components = [{name: part[name] for name in ("metric", "score", "rank")} for part in components]

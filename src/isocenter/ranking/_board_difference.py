@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 _CLOSE = 1e-12
@@ -12,7 +12,9 @@ _ABSENT = object()
 Path = tuple[str | int, ...]
 
 
-def board_difference(recorded: Mapping[str, Any], found: Mapping[str, Any], *, exact: bool, words: bool) -> str:
+def board_difference(
+    recorded: Mapping[str, Any], found: Mapping[str, Any], *, exact: bool, words: bool, ignored: Collection[str] = ()
+) -> str:
     """The first difference of two boards, as `Board.to_dict` gives them, in a sentence; "" if there is none.
 
     First what the board is, its metric and its rule, then its rows, team by team, their order, and its notes.
@@ -23,6 +25,8 @@ def board_difference(recorded: Mapping[str, Any], found: Mapping[str, Any], *, e
         Whether numbers must be the same to the last bit, or within 1e-12 of their size.
     words
         Whether the rule and the notes must be worded alike.
+    ignored
+        Entries of the board and of its rows that need not agree.
 
     Examples
     --------
@@ -32,8 +36,10 @@ def board_difference(recorded: Mapping[str, Any], found: Mapping[str, Any], *, e
     """
     again = json.loads(json.dumps(found))  # as it would have been recorded
     keys = dict.fromkeys(["board", "metric", "rule", "rows", *again, *recorded])
-    for key in [key for key in keys if words or key not in ("rule", "notes")]:
+    for key in [key for key in keys if words or key not in ("rule", "notes", "legend")]:
         for path, a, b in _differences((key,), recorded.get(key, _ABSENT), again.get(key, _ABSENT), exact=exact):
+            if path[0] in ignored or (path[0] == "rows" and path[-1] in ignored):
+                continue
             place = path[1:] if path[0] == "rows" and len(path) > 1 else path
             return f"{', '.join(map(str, place))}: {_shown(a)} is recorded, {_shown(b)} was found"
     return ""

@@ -18,6 +18,11 @@ Flags = NDArray[np.bool_]
 _LANES = 512
 _SORTED = 128
 
+# True scores of a field are normal, but that one team in ten may be from one that is so many times as wide.
+_WIDER = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3, 1e4)
+_WEIGHTS = (0.9, *[0.1 / 8] * 8)
+_LARGEST = 1e4
+
 
 @njit(nogil=True, cache=True)
 def rank_columns(
@@ -135,3 +140,117 @@ def largest_lead(z: Floats, precision: Floats, active: Flags, out: Floats) -> No
                 for b in range(lanes):
                     lead = (one[b] - other[b]) * p
                     most[b] = lead if lead > most[b] else most[b]
+
+
+@njit(nogil=True, cache=True)
+def draw_posterior(
+    scores: Floats,
+    covariance: Floats,
+    errors: Floats,
+    apart: Floats,
+    picked: NDArray[np.int64],
+    rng: np.random.Generator,
+    sizes: tuple[int, int, int, int],
+    out: Floats,
+) -> None:
+    """Draws of true scores, a row each, as `draw_true_scores` says; the typical standard error is the unit.
+
+    `errors` are resamples × submissions, `apart` the standard deviations of what each error has beside them,
+    `covariance` that of both together, `picked` the resamples to take; `sizes` are chains, steps that are forgotten,
+    steps that are kept, and draws in each.
+    """
+    chains, burn, kept, each = sizes
+    size = len(scores)
+    root, other = np.zeros((size, size)), np.zeros((size, size))
+    ones, values = np.zeros(size), np.zeros(size)
+    local, truth, rest = np.ones(size), np.zeros(size), np.zeros(size)
+    density = np.zeros(len(_WIDER))
+    row, error = 0, 0
+    for chain in range(chains):
+        log_width = 6.0 * (chain + 0.5) / chains - 3.0
+        local[:] = 1.0
+        for step in range(burn + kept):
+            now, middle, precision = _evidence(scores, covariance, log_width, local, root, ones, values)
+            proposed = log_width + 1.2 * rng.standard_normal()
+            then, middle_then, precision_then = _evidence(scores, covariance, proposed, local, other, ones, values)
+            if np.log(rng.random()) < then - now:
+                log_width, middle, precision = proposed, middle_then, precision_then
+                root[:, :] = other
+            width, centre = np.exp(log_width), middle
+            for _ in range(each if step >= burn else 1):
+                # A draw from the prior with an error, moved to where the observed scores are (Matheron's rule).
+                centre = middle + rng.standard_normal() / np.sqrt(precision)
+                for i in range(size):
+                    truth[i] = centre + width / np.sqrt(local[i]) * rng.standard_normal()
+                    noise = errors[picked[error], i] + apart[i] * rng.standard_normal()
+                    rest[i] = scores[i] - truth[i] - noise
+                error = (error + 1) % len(picked)
+                _solve(root, rest)
+                for i in range(size):
+                    truth[i] += width * width / local[i] * rest[i]
+                if step >= burn:
+                    out[row] = truth
+                    row += 1
+            for i in range(size):
+                far, total = ((truth[i] - centre) / width) ** 2, 0.0
+                for t in range(len(_WIDER)):
+                    # Of normal densities, by what the likeliest of them has more than the first.
+                    density[t] = _WEIGHTS[t] / _WIDER[t] * np.exp(-0.5 * far / _WIDER[t] ** 2 + 0.5 * far / _LARGEST**2)
+                    total += density[t]
+                left, kind = rng.random() * total, 0
+                while kind < len(_WIDER) - 1 and left > density[kind]:
+                    left -= density[kind]
+                    kind += 1
+                local[i] = 1.0 / _WIDER[kind] ** 2
+
+
+@njit(nogil=True, cache=True)
+def _evidence(
+    scores: Floats, covariance: Floats, log_width: float, local: Floats, root: Floats, ones: Floats, values: Floats
+) -> tuple[float, float, float]:
+    """Log density of the scores and the width, without the true scores; the middle of the field and its precision.
+
+    Leaves the Cholesky factor of the covariance of the scores in `root`.
+    """
+    size = len(scores)
+    width = np.exp(log_width)
+    for i in range(size):
+        for j in range(i + 1):
+            root[i, j] = covariance[i, j]
+        root[i, i] += width * width / local[i]
+    half = 0.0
+    for j in range(size):
+        for i in range(j, size):
+            entry = root[i, j]
+            for m in range(j):
+                entry -= root[i, m] * root[j, m]
+            if i == j:
+                root[j, j] = np.sqrt(max(entry, 1e-300))
+                half += np.log(root[j, j])
+            else:
+                root[i, j] = entry / root[j, j]
+    by_one, mixed, by_score = 0.0, 0.0, 0.0
+    for i in range(size):
+        ones[i], values[i] = 1.0, scores[i]
+        for m in range(i):
+            ones[i] -= root[i, m] * ones[m]
+            values[i] -= root[i, m] * values[m]
+        ones[i], values[i] = ones[i] / root[i, i], values[i] / root[i, i]
+        by_one, mixed, by_score = by_one + ones[i] ** 2, mixed + ones[i] * values[i], by_score + values[i] ** 2
+    density = -half - 0.5 * np.log(by_one) - 0.5 * (by_score - mixed**2 / by_one)
+    # The prior 1/(1 + width)² of the width, as a density of its logarithm.
+    return density + log_width - 2.0 * np.log1p(width), mixed / by_one, by_one
+
+
+@njit(nogil=True, cache=True)
+def _solve(root: Floats, x: Floats) -> None:
+    """Replace x by the solution of root rootᵀ · solution = x."""
+    size = len(x)
+    for i in range(size):
+        for m in range(i):
+            x[i] -= root[i, m] * x[m]
+        x[i] /= root[i, i]
+    for i in range(size - 1, -1, -1):
+        for m in range(i + 1, size):
+            x[i] -= root[m, i] * x[m]
+        x[i] /= root[i, i]

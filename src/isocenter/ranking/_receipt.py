@@ -14,7 +14,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Self
@@ -23,6 +23,8 @@ import numpy as np
 import polars as pl
 
 from isocenter import __version__
+from isocenter.ranking._best import P_BEST_METHOD
+from isocenter.ranking._board import Board
 from isocenter.ranking._entry import Participation
 
 FORMAT = "isocenter receipt 1"
@@ -82,6 +84,8 @@ class Receipt:
         Of the draws of cases; no draws if `replicates` is 0.
     board
         As `Board.to_dict` gives it.
+    methods
+        Numbers of the methods that may change while the board stays what it is; none in receipts that know of none.
     """
 
     challenge: str
@@ -97,6 +101,7 @@ class Receipt:
     level: float
     board: Mapping[str, Any]
     versions: Mapping[str, str]
+    methods: Mapping[str, int] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """The receipt as a JSON text with its seal, a hash over all of it; the same for the same receipt."""
@@ -112,6 +117,11 @@ def software_versions() -> dict[str, str]:
         "polars": pl.__version__,
         "python": platform.python_version(),
     }
+
+
+def methods_of(board: Board) -> dict[str, int]:
+    """The methods behind a board, by number, for its receipt; none if it does not say how sure its ranks are."""
+    return {"p_best": P_BEST_METHOD} if "p_first" in board.legend else {}
 
 
 def table_digest(table: pl.DataFrame) -> str:
@@ -145,4 +155,5 @@ def _content(receipt: Receipt) -> dict[str, Any]:
         "run_times": None if receipt.run_times is None else asdict(receipt.run_times),
         "draws": {"replicates": receipt.replicates, "seed": receipt.seed, "level": receipt.level},
         "board": dict(receipt.board),
+        **({"methods": dict(receipt.methods)} if receipt.methods else {}),
     }

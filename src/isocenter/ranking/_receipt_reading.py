@@ -89,6 +89,7 @@ _COUNT = _Leaf("a whole number, 0 or more", lambda value: _is_whole(value, 0))
 _HASH = _Leaf("a SHA-256", lambda value: isinstance(value, str) and bool(re.fullmatch(r"[0-9a-f]{64}", value)))
 _TABLE = _Leaf("a table", lambda value: isinstance(value, dict))
 _FILE = {"file": _TEXT, "sha256": _HASH}
+_METHODS = {"p_best": _COUNT}
 
 _SHAPE: dict[str, Any] = {
     "versions": dict.fromkeys(("isocenter", "numpy", "polars", "python"), _TEXT),
@@ -121,7 +122,7 @@ _SHAPE: dict[str, Any] = {
     },
     "board": _TABLE,
 }
-"""What a receipt is made of, beside its format, its seal and its run times, which may be null."""
+"""What a receipt is made of, beside its format, its seal, its run times, which may be null, and its methods."""
 
 
 def _mismatches(path: Path, value: Any, shape: Any) -> Iterator[tuple[Path, Any, str]]:
@@ -142,6 +143,8 @@ def _mismatches(path: Path, value: Any, shape: Any) -> Iterator[tuple[Path, Any,
             yield from _mismatches((*path, key), value.get(key), inner)
         if not path and value.get("run_times") is not None:
             yield from _mismatches(("run_times",), value["run_times"], _FILE)
+        if not path and "methods" in value:
+            yield from _mismatches(("methods",), value["methods"], _METHODS)
 
 
 def _contradictions(tables: list[dict[str, Any]]) -> Iterator[RuleProblem]:
@@ -182,4 +185,5 @@ def _receipt(found: Mapping[str, Any]) -> Receipt:
         level=found["draws"]["level"],
         board=found["board"],
         versions=found["versions"],
+        methods=found.get("methods", {}),
     )

@@ -10,16 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from isocenter.ranking._board import Board, BoardRow, Component
+from isocenter.ranking._best import POSTERIOR_DRAWS, p_best
+from isocenter.ranking._board import Board, BoardRow, Component, Note
 from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._rank_draws import RankDraws, ranks_of
 from isocenter.ranking._rank_sets import RankSets, rank_sets_of_cases, rank_sets_of_draws
 from isocenter.ranking._rough_sets import no_sets, sets_of_weighted_ranks
+from isocenter.ranking._shares import round_share
 from isocenter.resampling.counts import Resamples
 from isocenter.resampling.estimates import resample_means
 from isocenter.resampling.intervals import Intervals, bca_interval, percentile_interval
 from isocenter.resampling.matrices import Floats
 
+# From this share of the resamples on, readers take a team for the sure winner.
+_NEARLY_ALL = 0.9
+# Different scores below which resamples of a score that is not a mean show its steps.
+_STEPS = 100
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -126,8 +132,23 @@ class RankUncertainty:
 
     @property
     def p_first(self) -> dict[str, float]:
-        """By team, in which share of the draws nobody is better."""
+        """By team, in which share of the resamples nobody is better; not the probability of being the best team."""
         return dict(zip(self.teams, self.ranks.p_first.tolist(), strict=True))
+
+    @cached_property
+    def p_best(self) -> dict[str, float]:
+        """By team, the probability of being truly the best of all; {} with one team or one case."""
+        chances = p_best(self.drawn, cases=self.cases, seed=self.seed or 0)
+        return {} if chances is None else dict(zip(self.teams, chances.tolist(), strict=True))
+
+    @cached_property
+    def p_best_reason(self) -> str:
+        """Why P(best) is an approximation only, where it is more so than for a mean of cases; "" otherwise."""
+        drawn = self.drawn
+        if drawn.metrics or drawn.values is not None or not self.p_best:
+            return ""
+        steps = len(np.unique(drawn.scores[drawn.competing].round(9)))
+        return drawn.rough or ("the score moves in steps" if steps < _STEPS else "")
 
     def p_top(self, k: int) -> dict[str, float]:
         """By team, in which share of the draws fewer than k are better."""
@@ -172,6 +193,7 @@ class RankUncertainty:
             "teams": {
                 team: {
                     "p_first": self.p_first[team],
+                    "p_best": _chance(self.p_best.get(team)),
                     "rank_set": list(self.rank_sets[team]),
                     "rank_interval": list(self.rank_intervals[team]),
                     "group": self.groups[team],
@@ -198,6 +220,35 @@ def with_uncertainty(board: Board, found: RankUncertainty) -> Board:
     return replace(board, rows=tuple(_bounded(row, found) for row in board.rows))
 
 
+def explain_first(board: Board, found: RankUncertainty) -> tuple[Note, ...]:
+    """Why the first has a set of several ranks, though it is first in nearly all resamples, of each such team."""
+    notes = []
+    for row in board.rows:
+        if row.p_first is None or row.p_first < _NEARLY_ALL or row.rank_high is None or row.rank_high == 1:
+            continue
+        chance = "" if row.p_best is None else f" P(best) is {row.best_chance}."
+        text = f"{row.submission} is first in {row.first_share} of the resamples, yet its rank set is {row.rank_set}."
+        notes.append(Note(f"{text} {_why_wide(found)}{chance}", row.submission))
+    return tuple(notes)
+
+
+def _why_wide(found: RankUncertainty) -> str:
+    cases, teams = f"{found.cases:,} cases", len(found.teams)
+    if found.sets.reason:
+        return f"The set excludes nothing: {found.sets.reason}."
+    if metrics := sum(isinstance(part, Drawn) for _, part in found.drawn.metrics):
+        return (
+            f"The set is made of those by {metrics} metrics. A rank by a metric jumps where two teams are close, and "
+            f"{cases} leave open by how much."
+        )
+    if found.p_best_reason:
+        return f"For this rule {cases} are few: {found.p_best_reason}, and resamples seldom cross one."
+    return (
+        f"The set holds for all {teams} teams at once, for which {cases} are few. P(first) takes the observed scores "
+        "for the true ones."
+    )
+
+
 def group_name(number: int) -> str:
     """A, B, … Z, AA, AB …: the name of the first, second … group."""
     name = ""
@@ -222,6 +273,8 @@ def _bounded(row: BoardRow, found: RankUncertainty) -> BoardRow:
         rank_low=best,
         rank_high=worst,
         p_first=found.p_first[row.submission],
+        p_best=_chance(found.p_best.get(row.submission)),
+        resamples=found.drawn.scores.shape[1],
         group=group_name(found.groups[row.submission]),
     )
 
@@ -242,6 +295,11 @@ def ranks_on_all(drawn: Drawn) -> Floats:
     """The ranks of those who compete by their scores on all cases."""
     full = drawn.full[drawn.competing].reshape(-1, 1)
     return ranks_of(full, better=drawn.better, ties=drawn.ties, tolerance=drawn.tolerance)[:, 0]
+
+
+def _chance(value: float | None) -> float | None:
+    """A probability with no digit that it does not have; 0 and 1 stand for less, and for more, than it can tell."""
+    return None if value is None else round_share(value, POSTERIOR_DRAWS)
 
 
 def _number(value: float) -> float | None:

@@ -55,7 +55,7 @@ def _missing(rules: Mapping[str, Rule]) -> str:
 def _precision(edition: Edition, rules: Mapping[str, RankingRule]) -> str:
     draws, level, seed = _defaults(bootstrap_ranks, "replicates", "level", "seed")
     told = (
-        f"Each score has a {100 * level:g} % percentile interval, of {draws:,} draws of the cases with replacement "
+        f"Each score has a {100 * level:g} % percentile interval, of {draws:,} bootstrap resamples of the cases "
         f"(seed {seed}), the same draws for all teams and metrics. It takes the cases for an independent sample of the "
         "patients that are meant, and is a little too short where they are few. Sampling weights of the cases enter "
         "every score."
@@ -74,8 +74,9 @@ def _variability(rules: Mapping[str, RankingRule]) -> str:
     told = (
         "Each team has a rank set, the ranks that the data do not exclude. All sets hold at once with a confidence of "
         f"{100 * level:g} %: all pairs are tested jointly against the largest difference that chance makes (Mogstad et "
-        "al., Rev Econ Stud 91 (2024) 476-518). Beside it stand the share of draws in which nobody is better, and "
-        "groups of teams that cannot be told apart from the first of the group."
+        "al., Rev Econ Stud 91 (2024) 476-518). Beside it stand the share of resamples in which nobody is better, "
+        "the posterior probability of being truly the best, and groups of teams that cannot be told apart from the "
+        "first of the group."
     )
     found = by_text({name: rule.rank_set_basis for name, rule in rules.items()})
     return " ".join([told, *(f"On {boards(names)}, {how}." for how, names in found.items())])

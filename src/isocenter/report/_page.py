@@ -70,8 +70,9 @@ def leaderboard_page(
         metric=metric,
         label=label_of(metric),
         rows=_rows(board, metric, axis=scale),
-        uncertain=any(row.p_first is not None for row in board.rows),
-        counts=not any(row.p_first is not None for row in board.rows) or any(r.missing + r.failed for r in board.rows),
+        uncertain="p_first" in board.legend,
+        legend=board.legend,
+        counts="p_first" not in board.legend or any(r.missing + r.failed for r in board.rows),
         components=_components(board),
         # A score of ranks, or of all cases together, belongs to no case: there is nothing to say case by case.
         by_case=not discreet
@@ -102,7 +103,8 @@ def _rows(board: Board, metric: Metric, *, axis: Axis) -> list[dict[str, Any]]:
             "score": metric.show(row.score),
             "bounds": _bounds(metric, row.low, row.high),
             "rank_set": row.rank_set,
-            "p_first": "–" if row.p_first is None else f"{row.p_first:.2f}",
+            "p_first": row.first_share,
+            "p_best": row.best_chance,
             "group": row.group or "–",
             "mark": _plot.score_svg(row.score, axis=axis, low=row.low, high=row.high) if row.score is not None else "",
             "missing": row.missing,

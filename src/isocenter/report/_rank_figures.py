@@ -1,4 +1,4 @@
-"""How sure ranks are, team by team: shares of draws as circles, and sets of ranks as spans."""
+"""How sure ranks are, team by team: shares of resamples as circles, and sets of ranks as spans."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from itertools import groupby
 
 from markupsafe import Markup
 
+from isocenter.ranking import show_share
 from isocenter.report._drawing import KEY_PITCH, key, line, name_of, picture, placed, sentence, words
 from isocenter.report._rank_axis import RankAxis, middle_of, per_cent, ranks_up_to
 from isocenter.report._scale import fit
@@ -31,8 +32,8 @@ class RankSpan:
         None where the team has none.
     group
         A letter for the teams that cannot be told apart from the first of them; "" for none.
-    p_first
-        How often nobody is better when the cases are drawn again.
+    p_first, resamples
+        The share of the bootstrap resamples in which nobody is better, and how many there are, if that is known.
     """
 
     team: str
@@ -41,21 +42,22 @@ class RankSpan:
     high: float | None
     group: str = ""
     p_first: float | None = None
+    resamples: int | None = None
 
 
 def blob_plot(
     shares: Mapping[str, Sequence[float]], *, ranks: Mapping[str, float | None], title: str, name: str
 ) -> Markup:
-    """How often each team had each rank over the draws of cases: one row per team, one circle per rank.
+    """How often each team had each rank in bootstrap resamples of the cases: one row per team, one circle per rank.
 
-    The area of a circle is proportional to the share of the draws, and the key shows the largest; one with a radius
+    The area of a circle is proportional to the share of the resamples, and the key shows the largest; one with a radius
     below half a pixel is not drawn. A line goes from the 2.5th to the 97.5th percentile of the ranks, a stroke marks
     their median and a diamond the rank on all cases.
 
     Parameters
     ----------
     shares
-        By team, in the order of the board: the share of the draws with rank 1, 2, ….
+        By team, in the order of the board: the share of the resamples with rank 1, 2, ….
     ranks
         The rank on all cases; a team without one gets no diamond.
 
@@ -64,13 +66,13 @@ def blob_plot(
     Wiesenfarth M et al. Methods and open-source toolkit for analyzing and visualizing challenge results. Sci Rep 11
     (2021), 2369.
     """
-    return blobs(shares, ranks=ranks, of="draws", title=title, name=name)
+    return blobs(shares, ranks=ranks, of="resamples", title=title, name=name)
 
 
 def blobs(
     shares: Mapping[str, Sequence[float]], *, ranks: Mapping[str, float | None], of: str, title: str, name: str
 ) -> Markup:
-    """The same with another word than "draws" for what the shares are of."""
+    """The same with another word than "resamples" for what the shares are of."""
     if not shares:
         return sentence(f"{title}: there is no team to show.")
     axis = RankAxis(ranks_up_to(ranks.values(), least=max(map(len, shares.values()))), 27.0, 99.0)
@@ -121,7 +123,7 @@ def rank_set_plot(spans: Sequence[RankSpan], *, title: str, name: str) -> Markup
         parts.append(words(30 if grouped else 0, y + 4.5, team, css="small ink", unit=""))
         parts.append(_span(span, axis, y=y))
         if (chance := _finite(span.p_first)) is not None:
-            parts.append(words(100, y + 4.5, f"{chance:.2f}", css="small ink end"))
+            parts.append(words(100, y + 4.5, show_share(chance, span.resamples), css="small ink end"))
     return picture(parts, bottom + 44, name=name, title=title, description=" ".join(map(_spoken, spans)))
 
 
@@ -191,7 +193,7 @@ def _spoken(span: RankSpan) -> str:
     if span.group:
         told.append(f"group {span.group}")
     if chance is not None:
-        told.append(f"P(first) {chance:.2f}")
+        told.append(f"P(first) {show_share(chance, span.resamples)}")
     return f"{', '.join(told)}."
 
 

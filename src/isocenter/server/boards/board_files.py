@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
+# Of boards that were made before rows said it.
+_RESAMPLES = 10_000
+
+
 def as_dict(table: BoardTable, *, challenge: str, phase: str) -> dict[str, Any]:
     """The board as JSON values: numbers with the decimals that may be seen."""
     found: dict[str, Any] = {
@@ -28,6 +32,8 @@ def as_dict(table: BoardTable, *, challenge: str, phase: str) -> dict[str, Any]:
         "rows": [_row(table, row) for row in table.board.rows],
         "notes": list(table.board.notes),
     }
+    if table.board.legend:
+        found["legend"] = table.board.legend
     if table.made is not None:
         found |= {"made": _utc(table.made), "version": table.digest}
     if table.board.unlisted:
@@ -45,7 +51,20 @@ def as_csv(table: BoardTable) -> str:
     metrics = [metric.name for metric in table.metrics]
     stream = io.StringIO(newline="")
     writer = csv.writer(stream)
-    plain = ("rank", "rank_low", "rank_high", "team", "role", "score", "low", "high", "p_first", "group")
+    plain = (
+        "rank",
+        "rank_low",
+        "rank_high",
+        "team",
+        "role",
+        "score",
+        "low",
+        "high",
+        "p_first",
+        "p_best",
+        "resamples",
+        "group",
+    )
     writer.writerow([*plain, *metrics, "cases", "missing", "failed", "submitted"])
     for row in table.board.rows:
         found = _row(table, row)
@@ -62,6 +81,8 @@ def harmless(cell: object) -> object:
 
 
 def _row(table: BoardTable, row: BoardRow) -> dict[str, Any]:
+    from isocenter.ranking import round_share
+
     number, metric = table.digits.number, table.metric
     found: dict[str, Any] = {
         "team": row.submission,
@@ -72,7 +93,9 @@ def _row(table: BoardTable, row: BoardRow) -> dict[str, Any]:
         "score": number(metric, row.score),
         "low": number(metric, row.low),
         "high": number(metric, row.high),
-        "p_first": None if row.p_first is None else round(row.p_first, 2),
+        "p_first": None if row.p_first is None else round_share(row.p_first, row.resamples or _RESAMPLES, most=2),
+        "p_best": row.p_best,
+        "resamples": row.resamples,
         "group": row.group,
         "cases": row.cases,
         "missing": row.missing,

@@ -210,8 +210,9 @@ def _columns(board: Board, *, dated: bool) -> tuple[Column, ...]:
     if any(row.rank_low is not None for row in rows):
         columns.append(Column("rank_set", "Rank set", "The ranks that the data do not exclude."))
     if any(row.p_first is not None for row in rows):
-        about = "How often nobody is better, when cases are drawn again and again."
-        columns.append(Column("p_first", "P(first)", about))
+        columns.append(Column("p_first", "P(first)", board.legend["p_first"]))
+    if any(row.p_best is not None for row in rows):
+        columns.append(Column("p_best", "P(best)", board.legend["p_best"]))
     if any(row.group is not None for row in rows):
         columns.append(Column("group", "Group", "Who has the same letter cannot be told apart.", number=False))
     columns += [Column(f"metric:{m.name}", label(m), m.text) for m in component_metrics(board)]
@@ -230,7 +231,8 @@ def _cells(row: BoardRow, digits: Digits, submitted: Mapping[str, datetime]) -> 
 
     cells = {
         "rank_set": Cell(row.rank_set),
-        "p_first": Cell("–" if row.p_first is None else f"{row.p_first:.2f}"),
+        "p_first": Cell(row.first_share),
+        "p_best": Cell(row.best_chance),
         "group": Cell(row.group or "–"),
         "cases": Cell(str(row.cases)),
         "missing": Cell(str(row.missing)),
