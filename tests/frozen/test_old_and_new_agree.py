@@ -29,6 +29,13 @@ Stars stand for anything. What is not named here is equal to the last bit.
 """
 
 _RULE = "rules/wrong.json/{'rule': "
+_SURE = "boards have P(best), say what P(first) is and why a sure first has several ranks, and speak of resamples"
+_PRINTED = (
+    "a choice where the last counts",
+    "a time that is not one",
+    "organiser and benchmark at once",
+    "times in the wrong order",
+)
 IMPROVED: dict[str, str] = {
     f"{_RULE}'normalised-sum', 'metrics': [], 'missing': 0}}": "the sentence of challenge.toml, which says more",
     f"{_RULE}7, 'metric': ['dice'], 'missing': None}}": "without a rule nobody knows which metrics it may have; "
@@ -43,6 +50,13 @@ IMPROVED: dict[str, str] = {
         for name in ("case-by-case", "summed", "tested")
     },
     "golden/hecktor-like-rank-last.json.gz/rank then mean*/notes": "means leave out a missing case",
+    "boards/*.json/text": f"{_SURE}; the numbers are those of the rows, which are held",
+    "boards/*.json/board/notes": _SURE,
+    **{f"boards/errors.json/{name}/out": _SURE for name in _PRINTED},
+    "demo/*-board*.json/notes": _SURE,
+    "demo/*-report.json.gz/results": f"{_SURE}; the numbers are those of the boards, which are held",
+    "demo/*-report.json.gz/certainty/blocks/*/caption": _SURE,
+    "demo/*-report.json.gz/methods/blocks/*/text": _SURE,
 }
 """Differences that are meant, by place, with the reason. The place is that of a failing test, or of one line of it."""
 

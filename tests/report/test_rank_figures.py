@@ -84,7 +84,8 @@ def test_the_area_of_a_circle_is_proportional_to_the_share_of_the_draws():
     ratio = areas["Aare: rank 1, 80.0 %"] / areas["Inn: rank 1, 20.0 %"]
     assert ratio == pytest.approx(4, rel=0.05)
     assert "80.0 % of resamples" in texts(picture)
-    assert check(picture).words.endswith("Rhein: median rank 3, 95 % of the resamples from 2 to 3, rank 3 on all cases.")
+    spoken = check(picture).words
+    assert spoken.endswith("Rhein: median rank 3, 95 % of the resamples from 2 to 3, rank 3 on all cases.")
 
 
 def test_a_circle_stands_in_the_column_of_its_rank_and_a_shared_rank_between_two():

@@ -11,6 +11,7 @@ the true ones. The first of many close teams is also the one with the luckiest c
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import numpy as np
@@ -109,8 +110,9 @@ def draw_true_scores(
 
     Few cases with long tails tell Σ badly: for kurtosis κ of the cases, they are worth ν = 2n/(κ − 1) normal ones. So
     the scatter of each team is drawn towards that of the field (15 against ν), and the covariance of K teams towards
-    independence, by the part ((K + 1)/(ν + K + 1))². Of 20 cases and 30 teams no covariance can be inverted otherwise,
-    and of many cases it stays what it is, so that two variants of one method are compared where they differ.
+    independence, by the part r^(2 − 2r) with r = (K + 1)/(ν + K + 1). Of 20 cases and 30 teams no covariance can be
+    inverted otherwise, and of many cases it stays what it is, so that two variants of one method are compared where
+    they differ.
 
     The draws are by Gibbs sampling: τ given all else but θ (Metropolis), then μ and θ together, then how wide the field
     of each team is. Errors in the draws of θ are those of resamples and need not be normal.
@@ -140,7 +142,8 @@ def _errors(scores: Floats, cases: int) -> Floats:
     found = scores - np.median(scores, axis=0)
     found -= found.mean(axis=1, keepdims=True)
     rounding = np.abs(found).max(axis=1, keepdims=True) <= _NOTHING * np.abs(scores).max()
-    return np.where(rounding, 0.0, found) * np.sqrt(cases / (cases - 1))
+    errors: Floats = np.where(rounding, 0.0, found) * math.sqrt(cases / (cases - 1))
+    return errors
 
 
 def _singles(full: Floats, errors: Floats) -> tuple[list[int], list[int]]:
@@ -172,7 +175,8 @@ def _draw(full: Floats, errors: Floats, freedom: float, *, chains: int, seed: in
     spread = _difference_variances(errors)
     own = np.maximum(_own_variances(spread), 1e-3 * pooled)
     unit = float(np.sqrt(np.median(spread[spread > 0]) / 2))
-    alone = ((size + 1) / (freedom + size + 1)) ** 2
+    few = (size + 1) / (freedom + size + 1)
+    alone = few ** (2 * (1 - few))
     errors = np.sqrt(1 - alone) / unit * errors
     apart = np.sqrt(alone * own) / unit
     found = np.empty((chains * _KEPT * _EACH, size))
@@ -212,5 +216,5 @@ def _freedom(errors: Floats, cases: int) -> float:
     """
     varying = errors[errors.any(axis=1)]
     excess = float(np.mean((varying / varying.std(axis=1, keepdims=True)) ** 4)) - 3 if len(varying) else 0.0
-    excess -= 2 * np.sqrt(48 / errors.size)
+    excess -= 2 * math.sqrt(48 / errors.size)
     return (cases - 1) * 2 / (2 + max(0.0, excess * cases))
