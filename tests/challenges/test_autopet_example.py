@@ -35,6 +35,7 @@ SPACING = (2.0, 2.0, 3.0)
 METRICS = ("dice", "false_positive_volume", "false_negative_volume")
 WEIGHTS = (0.5, 0.25, 0.25)
 Masks = dict[str, np.ndarray[Any, Any]]
+DICE_BOARD = '\n[[boards]]\nname = "dice"\nmain = true\nrule = "mean"\nmetric = "dice"\n'
 
 
 def spots(rng: np.random.Generator, count: int) -> np.ndarray[Any, Any]:
@@ -157,13 +158,24 @@ def installed(tmp_path: Path) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": path, "COLUMNS": "200"}
 
 
-def command(*arguments: object, env: dict[str, str]) -> str:
-    called = [sys.executable, "-m", "isocenter", *map(str, arguments)]
-    ran = subprocess.run(called, capture_output=True, text=True, env=env, check=False)
+ALL = """
+import json, sys
+from isocenter.cli import app
+
+for arguments in json.loads(sys.argv[1]):
+    app(arguments, standalone_mode=False)
+"""
+
+
+def run_commands(*called: list[object], env: dict[str, str]) -> str:
+    """What several commands print, one after the other in one process."""
+    arguments = json.dumps([[str(word) for word in words] for words in called])
+    ran = subprocess.run([sys.executable, "-c", ALL, arguments], capture_output=True, text=True, env=env, check=False)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     return ran.stdout + ran.stderr
 
 
+@pytest.mark.slow
 def test_every_command_goes_the_whole_way(
     folder: Path, installed: dict[str, str], autopet: ModuleType, tmp_path: Path
 ) -> None:
@@ -172,14 +184,30 @@ def test_every_command_goes_the_whole_way(
         made = isocenter.evaluate(autopet.challenge, reference=folder / "reference", submission=folder / team)
         scores.write(made.scores, tmp_path / f"{team}.parquet", record=made.record)
         tables.append(f"{team}={tmp_path / f'{team}.parquet'}")
-    receipt = tmp_path / "receipt.json"
-    printed = command("rank", "autopet", *tables, "--replicates", 200, "--receipt", receipt, env=installed)
-    assert "dice is undefined in 5 of 14 cases: they are left out of it for everybody" in printed
-    assert "every number is the same to the last bit" in command("verify", receipt, "--scores", tmp_path, env=installed)
-    assert "universes" in command("multiverse", "autopet", *tables, env=installed)
-
-
-DICE_BOARD = '\n[[boards]]\nname = "dice"\nmain = true\nrule = "mean"\nmetric = "dice"\n'
+    receipt, edition = tmp_path / "receipt.json", tmp_path / "edition"
+    (edition / "scores").mkdir(parents=True)
+    (edition / "challenge.toml").write_text(editions.render(editions.new(autopet.challenge)) + DICE_BOARD)
+    for team in ("aare", "doubs", "inn"):
+        (edition / "scores" / f"{team}.parquet").write_bytes((tmp_path / f"{team}.parquet").read_bytes())
+    printed = run_commands(
+        ["rank", "autopet", *tables, "--replicates", 200, "--receipt", receipt],
+        ["verify", receipt, "--scores", tmp_path],
+        ["multiverse", "autopet", *tables],
+        ["compare", edition, *tables],
+        ["plan-cases", edition, *tables, "--trials", 5],
+        ["report", edition, "--no-pdf", "--replicates", 50],
+        env=installed,
+    )
+    for sentence in (
+        "dice is undefined in 5 of 14 cases: they are left out of it for everybody",
+        "every number is the same to the last bit",
+        "universes",
+        "Board dice: dice of 9 cases",
+        "Cases are those in which the metric is defined: 9 of the 14 of the pilot.",
+    ):
+        assert sentence in printed
+    report = (edition / "report" / "report.html").read_text()
+    assert "dice is undefined in 5 of 14 cases: they are left out of it for everybody" in report
 
 
 def in_force(tmp_path: Path, challenge: Any, policies: str, board: str = DICE_BOARD) -> Any:

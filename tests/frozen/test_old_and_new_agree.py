@@ -44,7 +44,9 @@ IMPROVED: dict[str, str] = {
     "that is not there is missing, not nothing",
     f"{_RULE}'mean', 'metric': 'dice', 'missing': 0, 'q': 0.5, 'colour': 'red'}}": "a mean has a part, too",
     "rules/*/repr": "a rule names the part that it ranks by, and what it does where the metric is undefined",
-    f"{_RULE}'mean', 'metric': 'dyce', 'missing': 0}}": "the catalogue has metrics of surfaces",
+    f"{_RULE}'mean', 'metric': 'dyce', 'missing': 0}}": "the catalogue has more metrics",
+    f"{_RULE}'median'}}": "there is one more rule, cohort-statistic",
+    "rules/wrong.json/{}": "there is one more rule, cohort-statistic",
     **{
         f"boards/option-edition-{name}.json/text": "the mean of every metric stands beside a score made of comparisons"
         for name in ("case-by-case", "summed", "tested")

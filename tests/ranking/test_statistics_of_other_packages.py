@@ -153,6 +153,7 @@ def edition(folder: Path, env: dict[str, str], board: str = BOARD) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_an_installed_statistic_is_found_by_every_command(installed: dict[str, str], tmp_path: Path) -> None:
     folder = edition(tmp_path / "edition", installed)
     tables = []

@@ -92,8 +92,16 @@ def plan_cases(
         _show(plan, title=f"{which.title}: cases for the board {name}", best=best)
         if out is not None:
             typer.echo(f"Written to {out}")
-    for remark in opened.remarks:
+    for remark in (*opened.remarks, *_left_out(pilot)):
         typer.echo(remark, err=True)
+
+
+def _left_out(pilot: Drawn) -> list[str]:
+    """That cases in which the metric is undefined are not among those that are planned."""
+    if pilot.weight is None or pilot.weight.all():
+        return []
+    counting, every = int((pilot.weight > 0).sum()), pilot.weight.size
+    return [f"Cases are those in which the metric is defined: {counting} of the {every} of the pilot."]
 
 
 def _numbers(sizes: str) -> list[int]:
