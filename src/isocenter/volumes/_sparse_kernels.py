@@ -13,7 +13,8 @@ Lemire D. Number parsing at a gigabyte per second. Softw Pract Exp 51 (2021) 170
 Mushtak N, Lemire D. Fast number parsing without fallback. Softw Pract Exp 53 (2023) 1467-1471. These bits always
 suffice.
 """
-# mypy: disable-error-code="assignment, return-value, arg-type, call-arg, var-annotated, no-any-return, untyped-decorator"
+# mypy: disable-error-code="assignment, return-value, arg-type, call-arg"
+# mypy: disable-error-code="var-annotated, no-any-return, untyped-decorator"
 # (numba infers the types of integers when it compiles, and refuses what does not fit)
 # ruff: noqa: ARG001 (numba calls an intrinsic with its types; those that are fixed are not looked at)
 
