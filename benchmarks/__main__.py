@@ -18,6 +18,7 @@ from benchmarks import (
     detection_cases,
     ensembles,
     gamma,
+    masks,
     openkbp,
     paired,
     ranks,
@@ -120,6 +121,7 @@ def starting() -> None:
 if __name__ == "__main__":
     for benchmark in (
         reading_and_scoring,
+        masks.run,
         cohort,
         surfaces.run,
         ensembles.run,

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ def test_counts_and_boxes_are_those_of_numpy_however_they_are_found(
         expected = Overlap(both, int(prediction.sum()) - both, int(truth.sum()) - both)
         for piece in (-1, 50, 10**9):  # compiled; by numpy in pieces; by numpy at once
             monkeypatch.setattr(_overlap, "_PIECE", max(piece, 1))
-            monkeypatch.setattr(_overlap.sys, "modules", {"numba": None} if piece < 0 else {})
+            monkeypatch.setattr(_overlap, "sys", SimpleNamespace(modules={"numba": None} if piece < 0 else {}))
             assert count_overlap(truth, prediction) == expected
         monkeypatch.undo()
         where = np.nonzero(truth | prediction)

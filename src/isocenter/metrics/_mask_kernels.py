@@ -67,7 +67,7 @@ def foreground_box(
 
 
 @njit(nogil=True, cache=True)
-def _ones(word: int) -> int:
+def _ones(word: np.uint64) -> np.uint64:
     """Each byte of the word as 0 or 1; numpy takes any byte but 0 for true."""
     low = np.uint64(0x7F7F7F7F7F7F7F7F)
     return ((((word & low) + low) | word) >> np.uint64(7)) & np.uint64(0x0101010101010101)
@@ -87,7 +87,7 @@ def count_foreground(first: NDArray[np.uint64], second: NDArray[np.uint64]) -> t
             c += other
         for byte in range(8):
             shift = np.uint64(8 * byte)
-            both += (a >> shift) & np.uint64(255)
-            in_first += (b >> shift) & np.uint64(255)
-            in_second += (c >> shift) & np.uint64(255)
+            both += int((a >> shift) & np.uint64(255))
+            in_first += int((b >> shift) & np.uint64(255))
+            in_second += int((c >> shift) & np.uint64(255))
     return both, in_first, in_second

@@ -113,11 +113,11 @@ def _count(truth: Mask, prediction: Mask) -> tuple[int, int, int]:
     truth, prediction = flat_voxels(truth), flat_voxels(prediction)
     for start in range(0, truth.size, _PIECE):
         t, p = (mask[start : start + _PIECE] for mask in (truth, prediction))
-        some, others = (np.count_nonzero(mask) if mask.any() else 0 for mask in (t, p))
+        some, others = (int(np.count_nonzero(mask)) if mask.any() else 0 for mask in (t, p))
         in_truth, in_prediction = in_truth + some, in_prediction + others
         if some and others:  # where one mask is empty, as nearly everywhere, there is no overlap
-            both += np.count_nonzero(t & p)
-    return int(both), int(in_truth), int(in_prediction)
+            both += int(np.count_nonzero(t & p))
+    return both, in_truth, in_prediction
 
 
 def dice(truth: Mask, prediction: Mask, *, both_empty: float = 1.0) -> float:

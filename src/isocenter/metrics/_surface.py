@@ -216,7 +216,7 @@ def surface_distances(
     reverse = all(mask.strides[0] < mask.strides[-1] for mask in (truth, prediction))
     content = hashlib.blake2b()
     for mask in (truth, prediction):
-        content.update(np.packbits(mask.T if reverse else mask))
+        content.update(np.packbits(mask.T if reverse else mask).data)
     key = (truth.shape, reverse, steps.tobytes(), rules.elements, rules.connectivity, content.digest())
     distances = _recent.get(key)
     if distances is None:
@@ -490,6 +490,8 @@ def _percentile(distances: NDArray[np.float64], weights: NDArray[np.float64], pe
     goal = percentile / 100.0 * running[-1]
     at = int(np.searchsorted(running, goal))
     chosen = bins == at
+    if not chosen.any():  # a share that rounds to nothing
+        return _percentile_in_order(distances, weights, percentile)
     order = np.argsort(distances[chosen])
     values, areas_below = distances[chosen][order], running[at - 1] if at else 0.0
     share = areas_below + np.cumsum(weights[chosen][order])

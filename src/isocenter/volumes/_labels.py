@@ -108,20 +108,24 @@ def _placed(
 class LabelMapBuilder:
     """Collects a label map from pieces of the flat volume, as they come out of a compressed file.
 
-    Labels go to slabs of whole slices, made where there is foreground, so that background costs no memory.
+    Labels go straight to their place in one array, which begins with the first slice that has foreground and grows to
+    the last one. The box is cut out inside it, so that there is never a second copy.
     """
 
     def __init__(self, grid: Grid) -> None:
         self._grid = grid
         self._plane = grid.shape[0] * grid.shape[1]
-        self._slab = self._plane * max(1, _PIECE // self._plane)
-        self._slabs: dict[int, NDArray[Any]] = {}
-        self._labels: set[int] = set()
-        self._first, self._last = grid.voxels, -1  # of what is not 0
+        self._base = 0  # where the array begins
+        self._last = -1  # of what is not 0
+        self._held: NDArray[Any] = np.zeros(0, np.uint8)
         self._shadow: NDArray[Any] = np.zeros(0, np.uint16)  # all slices laid upon each other
+        self._labels: set[int] = set()
 
     def add(self, start: int, values: NDArray[Any]) -> None:
-        """Take voxels `start` … `start + len(values) - 1`, x running fastest; pieces of zeros may be left out."""
+        """Take voxels `start` … `start + len(values) - 1`, x running fastest.
+
+        Pieces come in the order of the volume; pieces of zeros may be left out.
+        """
         filled = values != 0
         before = int(filled.argmax())
         if not filled[before]:
@@ -129,21 +133,23 @@ class LabelMapBuilder:
         piece = _whole_numbers(values[before : values.size - int(filled[::-1].argmax())])
         start += before
         if self._last < 0:
+            self._base = start - start % self._plane
             self._shadow = np.zeros(self._plane, np.uint16)
-        self._first, self._last = min(self._first, start), max(self._last, start + piece.size - 1)
+        self._last = start + piece.size - 1
+        self._make_room(piece.dtype)
+        self._held[start - self._base : start - self._base + piece.size] = piece
         self._cast_shadow(start % self._plane, piece)
         self._note_labels(piece)
-        while piece.size:
-            number, place = divmod(start, self._slab)
-            part = piece[: self._slab - place]
-            slab = self._slabs.get(number)
-            if slab is None:
-                slab = np.zeros(min(self._slab, self._grid.voxels - number * self._slab), piece.dtype)
-            elif slab.itemsize < piece.itemsize:
-                slab = slab.astype(piece.dtype)
-            slab[place : place + part.size] = part
-            self._slabs[number] = slab
-            start, piece = start + part.size, piece[part.size :]
+
+    def _make_room(self, kind: np.dtype[Any]) -> None:
+        """Let the array reach to the end of the last slice, and hold labels of this kind."""
+        if kind.itemsize > self._held.itemsize:
+            self._held = self._held.astype(kind)
+        needed = self._last - self._last % self._plane + self._plane - self._base
+        if needed > self._held.size:
+            # A quarter more each time, so that all growing together costs little.
+            room = min(needed + needed // 4 // self._plane * self._plane, self._grid.voxels - self._base)
+            self._held.resize(room, refcheck=False)
 
     def _cast_shadow(self, start: int, piece: NDArray[Any]) -> None:
         """Mark where along x and y the piece, which begins at `start` of a slice, has labels."""
@@ -176,18 +182,16 @@ class LabelMapBuilder:
         filled = self._shadow.reshape(rows, columns) != 0
         y, x = (np.flatnonzero(filled.any(axis=axis)) for axis in (1, 0))
         across, down = slice(int(x[0]), int(x[-1]) + 1), slice(int(y[0]), int(y[-1]) + 1)
-        low, high = self._first // self._plane, self._last // self._plane + 1
-        shape = (across.stop - across.start, down.stop - down.start, high - low)
-        box = np.zeros(shape, np.result_type(*{slab.dtype for slab in self._slabs.values()}), order="F")
-        while self._slabs:  # each is let go once it is in its place, so that there is hardly ever a second copy
-            number, slab = self._slabs.popitem()
-            slices = slab.reshape(-1, rows, columns)
-            bottom = number * self._slab // self._plane
-            here = slice(max(low, bottom), min(high, bottom + slices.shape[0]))
-            box[:, :, here.start - low : here.stop - low] = slices[
-                here.start - bottom : here.stop - bottom, down, across
-            ].T
-        return LabelMap(self._grid, box, (across.start, down.start, low), tuple(sorted(self._labels)))
+        shape = (across.stop - across.start, down.stop - down.start, (self._last - self._base) // self._plane + 1)
+        # Slice by slice to the front of the array, of which the rest is then given back.
+        size = shape[0] * shape[1]
+        if size < self._plane:
+            for z in range(shape[2]):
+                plane = self._held[z * self._plane : (z + 1) * self._plane].reshape(rows, columns)
+                self._held[z * size : (z + 1) * size] = plane[down, across].reshape(-1)
+        self._held.resize(size * shape[2], refcheck=False)
+        corner = (across.start, down.start, self._base // self._plane)
+        return LabelMap(self._grid, self._held.reshape(shape, order="F"), corner, tuple(sorted(self._labels)))
 
 
 def _whole_numbers(values: NDArray[Any]) -> NDArray[Any]:
