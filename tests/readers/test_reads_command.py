@@ -146,3 +146,35 @@ def test_a_challenge_of_doses_has_no_readers(where: list[Any]) -> None:
     result = run("reads", "openkbp2020", *where[1:])
     assert result.exit_code == 2
     assert "one label volume per case" in result.stderr.replace("\n", " ").replace("│", "")
+
+
+def test_agreement_of_the_readers_is_an_option(where: list[Any]) -> None:
+    plain = json.loads(run("reads", *where, "--json").stdout)
+    assert "agreement" not in plain
+    data = json.loads(run("reads", *where, "--json", "--agreement").stdout)
+    assert {name: value for name, value in data.items() if name != "agreement"} == plain
+    text = run("reads", *where, "--agreement").stdout
+    assert text.count("Agreement of PI-RADS") == len(data["agreement"])
+    for found in data["agreement"].values():
+        for one in found:
+            assert one["statistic"] in text
+            assert one["readers"] >= 2
+
+
+def test_agreement_is_of_the_highest_rating_of_each_patient(tmp_path: Path) -> None:
+    from isocenter.metrics import Mark
+    from isocenter.readers import Read, ReaderScores, ScoredRead, agree_on_pirads
+    from isocenter.stats import cohen_kappa, intraclass_correlation
+
+    said = {"A": [2, 3, 5, 4, 2, 3], "B": [2, 4, 5, 4, 2, 2]}
+    reads = [
+        Read(name, f"c{k}", () if rating == 2 else (Mark((0.0, 0.0, 0.0), 3), Mark((9.0, 0.0, 0.0), rating)))
+        for name, row in said.items()
+        for k, rating in enumerate(row)
+    ]
+    scored = ReaderScores((), (), tuple(ScoredRead(read, True, 1, 1.0, None) for read in reads), ())
+    (found,) = agree_on_pirads(scored).values()
+    assert [one.value for one in found] == [
+        *(cohen_kappa(said["A"], said["B"], weights=weights).value for weights in ("none", "linear", "quadratic")),
+        *(intraclass_correlation(np.transpose([*said.values()]), model=m).value for m in ("ICC(A,1)", "ICC(C,1)")),
+    ]

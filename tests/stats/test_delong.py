@@ -84,3 +84,34 @@ def test_impossible_input_is_refused() -> None:
         DeLong(0.8, 0.01).interval(95)
     with pytest.raises(ValueError, match="not 'log'"):
         DeLong(0.8, 0.01).interval(scale="log")
+
+
+def test_weighted_cases_have_the_variance_of_a_bootstrap_of_cases() -> None:
+    from isocenter.metrics import auroc
+    from isocenter.stats import bootstrap_ci
+
+    rng = np.random.default_rng(4)
+    truth = rng.random(300) < 0.4
+    weight = np.where(rng.random(300) < 0.3, 4.0, 1.0)
+    score = (truth * 1.3 * (weight < 2) + rng.normal(size=300)).round(1)
+    found = delong(truth, score, weight=weight)
+    assert found.auroc == pytest.approx(auroc(truth, score, weight=weight))
+    drawn = bootstrap_ci(truth, score, weight=weight, replicates=4000, strata=truth).samples[:, 0].std()
+    assert found.standard_error == pytest.approx(drawn, rel=0.05)
+    assert abs(delong(truth, score).standard_error / drawn - 1) > 0.1
+
+
+def test_equal_weights_change_nothing_and_whole_ones_are_no_copies() -> None:
+    rng = np.random.default_rng(5)
+    truth, score = np.repeat([0, 1], 20), rng.normal(size=40)
+    plain = delong(truth, score)
+    assert delong(truth, score, weight=np.full(40, 3.0)) == plain
+    nearly = delong(truth, score, weight=np.where(np.arange(40) == 0, 1 + 1e-9, 1.0))
+    assert (nearly.auroc, nearly.variance) == pytest.approx((plain.auroc, plain.variance), rel=1e-6)
+    twice = delong(truth, score, weight=np.where(np.arange(40) % 2, 2.0, 1.0))
+    assert twice.variance > plain.variance / 2
+
+
+def test_a_class_of_a_single_weighted_case_has_no_variance() -> None:
+    assert np.isnan(delong([0, 0, 1, 1], [1, 2, 3, 4], weight=[1, 2, 1, 0]).variance)
+    assert np.isnan(delong([0, 0, 1], [1, 2, 3], weight=[1, 2, 0]).auroc)

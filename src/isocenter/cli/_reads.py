@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,7 @@ from isocenter.cli._terminal import problem_dicts, progress
 
 if TYPE_CHECKING:
     from isocenter.readers import PanelResult, ReaderResult, ReaderScores
-    from isocenter.stats import Interval
+    from isocenter.stats import Agreement, Interval
 
 _COLUMNS = ("cases", "pos.", "PI-RADS", "sens.", "spec.", "recall", "prec.", "FP/case", "AUROC (95 % interval)")
 
@@ -37,6 +38,9 @@ def reads(
     margin_mm: Annotated[
         float, typer.Option(min=0.0, help="How far from a lesion a mark may lie to hit it, mm.")
     ] = 5.0,
+    agreement: Annotated[
+        bool, typer.Option("--agreement", help="Also say how far the readers agree: kappa and ICC of their PI-RADS.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     r"""Score human readers: patients and lesions at PI-RADS 3, 4 and 5, AUROC.
@@ -74,13 +78,18 @@ def reads(
             typer.echo(str(error), err=True)
         raise typer.Exit(1) from None
     record = {"challenge": which.name, "isocenter": __version__, "margin_mm": margin_mm}
-    text = json.dumps({"ok": True, **record, **scores.to_dict()}, indent=2, ensure_ascii=False) + "\n"
+    agreed = readers.agree_on_pirads(scores) if agreement else {}
+    data = {"ok": True, **record, **scores.to_dict()}
+    if agreement:
+        data["agreement"] = {modality: [one.to_dict() for one in found] for modality, found in agreed.items()}
+    text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
     if out is not None:
         atomic.write_text(text if out.suffix == ".json" else scores.table().write_csv(), out)
     if as_json:
         typer.echo(text, nl=False)
         return
     _show(scores, title=f"{which.title}: readers")
+    _show_agreement(agreed)
     if out is not None:
         typer.echo(f"Written to {out}")
 
@@ -100,6 +109,15 @@ def _show(scores: ReaderScores, *, title: str) -> None:
             typer.echo(printable(f"{who}: no {what}: {why}."))
     for remark in scores.remarks:
         typer.echo(printable(remark))
+
+
+def _show_agreement(agreed: Mapping[str, Sequence[Agreement]]) -> None:
+    from isocenter.problems import printable
+
+    for modality, found in agreed.items():
+        typer.echo(printable(f"Agreement of PI-RADS{f', {modality}' if modality else ''}:"))
+        for one in found or ["There are no two readers of the same cases."]:
+            typer.echo(printable(f"  {one}"))
 
 
 def _rows(name: str, one: ReaderResult | PanelResult, area: str) -> list[list[str]]:

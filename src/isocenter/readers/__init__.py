@@ -5,6 +5,7 @@ patient; or, from clinical routine, only the PI-RADS of the patient. Every reade
 Before a study, cases and readers are dealt into blocks that are alike, and every reader gets an order and a pseudonym.
 """
 
+from isocenter.readers._agreement import agree_on_pirads
 from isocenter.readers._balance import Balance, FactCount, balance_of
 from isocenter.readers._comparisons import (
     ALL_READERS,
@@ -66,6 +67,7 @@ __all__ = [
     "ScoredRead",
     "StudyComparisons",
     "StudyTest",
+    "agree_on_pirads",
     "balance_of",
     "compare_study",
     "compare_with_study",

@@ -30,6 +30,7 @@ from isocenter.stats._paired import PairedT, SignedRank, paired_t, signed_rank
 from isocenter.stats._paired_matrix import signed_rank_matrix
 from isocenter.stats._panels import PanelComparison, compare_with_panel
 from isocenter.stats._permutation import PermutationTest, permutation_test
+from isocenter.stats._reader_agreement import Agreement, cohen_kappa, fleiss_kappa, intraclass_correlation
 from isocenter.stats._reader_panels import compare_readers, read_panels
 from isocenter.stats._reader_panels_result import Configuration, PanelTest, ReaderPanels
 from isocenter.stats._shifted import ShiftedMannWhitney, shifted_mann_whitney
@@ -38,11 +39,12 @@ from isocenter.stats._simulated_power import SimulatedPower, simulated_power
 from isocenter.stats._sizing import Power, PowerGrid, power, power_grid
 from isocenter.stats._study_design import Design, PairComponents, VarianceComponents, designs
 from isocenter.stats._summary import MeanAndError, in_brackets, mean_and_error, parse_brackets
-from isocenter.stats._two_panels import PanelsComparison, compare_panels
+from isocenter.stats._two_panels import PanelPermutation, PanelsComparison, compare_panels
 
 __all__ = [
     "SYMMETRIC",
     "AgainstPanel",
+    "Agreement",
     "AtPoint",
     "BetweenObservers",
     "Bootstrap",
@@ -67,6 +69,7 @@ __all__ = [
     "PairComponents",
     "PairedT",
     "PanelComparison",
+    "PanelPermutation",
     "PanelTest",
     "PanelsComparison",
     "PermutationTest",
@@ -84,6 +87,7 @@ __all__ = [
     "between_observers",
     "bootstrap_ci",
     "clustered_signed_rank",
+    "cohen_kappa",
     "compare",
     "compare_instances",
     "compare_panels",
@@ -95,9 +99,11 @@ __all__ = [
     "detection_intervals",
     "detection_subgroups",
     "exceeding_flips",
+    "fleiss_kappa",
     "hillis_cases",
     "hillis_power",
     "in_brackets",
+    "intraclass_correlation",
     "match_operating_point",
     "matched_bootstrap",
     "matched_lesion_bootstrap",

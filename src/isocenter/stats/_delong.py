@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from isocenter.metrics._roc import checked
+from isocenter.stats._influence import auroc_influence
 from isocenter.stats._provenance import record
 
 Scale = Literal["plain", "logit"]
@@ -71,12 +72,16 @@ class DeLong:
         return 1 / (1 + math.exp(reach - centre)), 1 / (1 + math.exp(-reach - centre))
 
 
-def delong(truth: ArrayLike, score: ArrayLike) -> DeLong:
+def delong(truth: ArrayLike, score: ArrayLike, *, weight: ArrayLike | None = None) -> DeLong:
     """AUROC with DeLong's variance, Var = S₁₀/m + S₀₁/n, for m positive and n negative cases.
 
     S₁₀ is the sample variance, over the positive cases, of the share of negative ones that a positive case outscores
     (equal scores count one half); S₀₁ the same with the classes exchanged. Computed from midranks, in the time of a
-    sort. Cases are independent and unweighted; for clustered or weighted cases take `bootstrap_ci`.
+    sort. Cases are independent; for clustered ones take `bootstrap_ci`.
+
+    With weights w, such as inverse probabilities of selection, shares and the AUROC A are weighted, and either variance
+    is Σw²(V − A)²/W² · m/(m − 1) over the m cases of the class with a weight W in all: that of a ratio of sums over a
+    sample of cases, with the weight as a property of the case. Weights that are all equal change nothing.
 
     Where scores separate the classes perfectly the variance is 0, which is not to be believed. With fewer than two
     cases of a class it is NaN; without any, the AUROC too.
@@ -93,7 +98,10 @@ def delong(truth: ArrayLike, score: ArrayLike) -> DeLong:
     >>> round(found.auroc, 4), round(found.variance, 4)
     (0.8889, 0.0247)
     """
-    t, s, _ = checked(truth, score, None)
+    t, s, w = checked(truth, score, weight)
+    if w.size and np.ptp(w) > 0:
+        area, parts = auroc_influence(t, s, w)
+        return DeLong(area, float((parts**2).sum()))
     positive, negative = np.sort(s[t]), np.sort(s[~t])
     m, n = positive.size, negative.size
     if m == 0 or n == 0:
