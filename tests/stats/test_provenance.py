@@ -118,6 +118,11 @@ EXAMPLES: dict[str, Callable[[], list[Any]]] = {
         stats.hillis_power(PILOT, readers=10, cases=200, effect=0.05, to=to)
         for to in ("readers and cases", "cases", "readers")
     ],
+    "Agreement": lambda: [
+        stats.cohen_kappa([1, 2, 3, 3], [1, 2, 2, 3]),
+        stats.fleiss_kappa([[1, 1], [2, 1], [3, 3]], replicates=50, seed=3),
+        stats.intraclass_correlation([[1, 2], [2, 3], [5, 5]]),
+    ],
     "InstanceComparison": lambda: [
         stats.compare_instances(TRUTH, SCORES, SCORES[::-1] - TRUTH),
         stats.compare_instances(TRUTH, SCORES, SCORES[::-1] - TRUTH, replicates=50, seed=3, method="published"),

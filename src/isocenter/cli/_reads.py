@@ -116,8 +116,8 @@ def _show_agreement(agreed: Mapping[str, Sequence[Agreement]]) -> None:
 
     for modality, found in agreed.items():
         typer.echo(printable(f"Agreement of PI-RADS{f', {modality}' if modality else ''}:"))
-        for one in found or ["There are no two readers of the same cases."]:
-            typer.echo(printable(f"  {one}"))
+        for line in [str(one) for one in found] or ["There are no two readers of the same cases."]:
+            typer.echo(printable(f"  {line}"))
 
 
 def _rows(name: str, one: ReaderResult | PanelResult, area: str) -> list[list[str]]:
