@@ -418,7 +418,7 @@ def _register(name: str, cases: int, *, stable: bool) -> None:
 CASES: dict[str, tuple[int, ...]] = {
     "`compare_instances`, AUROC, 5 against 5": (100, 200, 400, 1000),
     "`compare_instances`, mean of AUROC and AP with weights, 5 against 5": (100, 200),
-    "`compare_with_panel`, 12 readers, 5 instances": (100, 200, 400),
+    "`compare_with_panel`, 12 readers, 5 instances": (100, 200, 400, 1000),
     "`compare_panels`, specificity of 6 readers against 6 others": (100, 200, 400, 1000),
     "`compare_panels`, sensitivity of the same 6 readers in two arms": (100, 200, 400, 1000),
 }
