@@ -310,3 +310,39 @@ def test_the_policy_is_in_words_pseudo_code_and_descriptions(policy: Any) -> Non
 def test_a_rule_of_several_metrics_lists_whom_it_can() -> None:
     with pytest.raises(ValueError, match="still has the others; leave the case out"):
         WeightedRanks((("dice", 1.0),), missing=Disqualify(), undefined="unlisted").check()
+
+
+def test_every_metric_has_a_case_in_every_resample() -> None:
+    """Dice is defined in the first case only, the error in the last only: a resample needs both."""
+    dice = {team: [value, None, None, None] for team, value in (("aare", 0.9), ("inn", 0.7))}
+    errors = {team: [None, None, None, value] for team, value in (("aare", 3.0), ("inn", 2.0))}
+    scores = table(dice, errors=errors)
+    metrics = (("dice", 1.0), ("dose_error", 1.0))
+    for rule in (
+        WeightedRanks(metrics, missing=Disqualify(), undefined="leave-out"),
+        NormalisedSum(metrics=metrics, missing=Disqualify(), undefined="leave-out"),
+    ):
+        counts = bootstrap_ranks(scores, rule, replicates=100, seed=1).draws.counts  # type: ignore[union-attr]
+        assert (counts[:, [0, 3]] > 0).all()
+    ranks = RankThenMean(metrics=metrics, missing=RankLast(), ties="min", undefined="leave-out")
+    counts = bootstrap_ranks(scores, ranks, replicates=100, seed=1).draws.counts  # type: ignore[union-attr]
+    assert (counts[:, [0, 3]].sum(axis=1) > 0).all()
+    assert not (counts[:, [0, 3]] > 0).all()
+
+
+def test_a_case_that_nobody_has_an_output_for_is_missing_and_not_undefined() -> None:
+    board = MeanThenRank("dice", FixedValue(0.0), undefined="leave-out").rank(table(missing={key: [0] for key in DICE}))
+    assert board["aare"].score == pytest.approx((0 + 0.7 + 0.8 + 0.6) / 4)
+    assert board.undefined == {"dice": 2}
+
+
+def test_who_has_only_undefined_cases_has_no_score() -> None:
+    board = MeanThenRank("dice", LeaveOut(), undefined="leave-out").rank(table(missing={"inn": ILL}))
+    assert board["inn"].disqualified
+    assert [row.submission for row in board.rows] == ["doubs", "aare"]
+
+
+def test_a_benchmark_alone_is_its_own_measure() -> None:
+    rule = MeanThenRank("dice", Disqualify(), undefined="leave-out")
+    board = rule.rank(table({"nnunet": DICE["aare"]}), roles={"nnunet": "benchmark"})
+    assert board["nnunet"].score == pytest.approx(over_ill(np.mean)["aare"])
