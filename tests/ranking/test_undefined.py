@@ -337,7 +337,7 @@ def test_a_case_that_nobody_has_an_output_for_is_missing_and_not_undefined() -> 
 
 
 def test_who_has_only_undefined_cases_has_no_score() -> None:
-    board = MeanThenRank("dice", LeaveOut(), undefined="leave-out").rank(table(missing={"inn": ILL}))
+    board = MeanThenRank("dice", LeaveOut(), undefined="leave-out").rank(table(missing={"inn": [*ILL, 1]}))
     assert board["inn"].disqualified
     assert [row.submission for row in board.rows] == ["doubs", "aare"]
 
