@@ -91,8 +91,11 @@ def shifted(edition: Edition, stage: Stage, now: datetime) -> Edition:
         anchor = phase.results + timedelta(days=stage.results_out)
     by = timedelta(days=(now - anchor).days)
     phases = tuple(_moved(one, by) for one in edition.phases)
+    bonuses = tuple(
+        bonus if bonus.at is None else bonus.model_copy(update={"at": bonus.at + by}) for bonus in edition.bonuses
+    )
     reading = None if edition.reading is None else _under_way(edition.reading, now)
-    return edition.model_copy(update={"phases": phases, "reading": reading})
+    return edition.model_copy(update={"phases": phases, "bonuses": bonuses, "reading": reading})
 
 
 def _moved(phase: Phase, by: timedelta) -> Phase:
