@@ -258,6 +258,15 @@ def test_a_lead_that_did_not_change_the_board_has_the_snapshot_kept(world):
     assert ("Pilatus", "Week", Decimal(50)) in won(world)
 
 
+def test_a_phase_is_not_closed_before_the_moment_of_its_bonus_and_the_page_says_why(world):
+    leading(world)
+    world.at.now = datetime(2026, 5, 15, 12, tzinfo=UTC)
+    sent = {"action": "close", "phase": "final", "reason": "x", "base": 1}
+    answer = world.client("organiser").post("/c/neck/organise/publishing/", sent, follow=True)
+    assert answer.status_code == 200
+    assert "is for the leader at" in answer.content.decode()
+
+
 # Verified profiles
 
 

@@ -17,6 +17,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from isocenter.editions import EditionError
 from isocenter.server.models import Challenge, Upload
 from isocenter.server.organising.bundle import BundleError
 from isocenter.server.organising.versioning import Refused
@@ -49,6 +50,9 @@ def attempt(request: HttpRequest) -> Iterator[None]:
             messages.error(request, problem)
     except UploadRefused as error:
         messages.error(request, str(error))
+    except EditionError as error:  # such as a phase that cannot close before the moment of one of its bonuses
+        for problem in error.problems:
+            messages.error(request, f"{problem.where}: {problem.message}")
 
 
 def act(request: HttpRequest, actions: Mapping[str, tuple[Callable[[], Any], str]]) -> None:
