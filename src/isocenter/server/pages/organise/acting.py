@@ -51,8 +51,8 @@ def attempt(request: HttpRequest) -> Iterator[None]:
     except UploadRefused as error:
         messages.error(request, str(error))
     except EditionError as error:  # such as a phase that cannot close before the moment of one of its bonuses
-        for problem in error.problems:
-            messages.error(request, f"{problem.where}: {problem.message}")
+        for wrong in error.problems:
+            messages.error(request, f"{wrong.where}: {wrong.message}")
 
 
 def act(request: HttpRequest, actions: Mapping[str, tuple[Callable[[], Any], str]]) -> None:
