@@ -59,6 +59,15 @@ IMPROVED: dict[str, str] = {
     "demo/*-report.json.gz/results": f"{_SURE}; the numbers are those of the boards, which are held",
     "demo/*-report.json.gz/certainty/blocks/*/caption": _SURE,
     "demo/*-report.json.gz/methods/blocks/*/text": _SURE,
+    "demo/openkbp2020-report.json.gz/kbp-lead/blocks/*/notes/0": "Wilcoxon's test takes differences as they are",
+    "demo/picai2022-report.json.gz/algorithms/blocks/length": "all pairs of the first five teams are compared",
+    "demo/picai2022-report.json.gz/participation/blocks/0/rows/length": "two phases go on after the end",
+    "demo/picai2022-report.json.gz/readers*": "tests hold for other cases as well; the published ones stand beside",
+    "demo/picai2022-report.json.gz/routine*": "each of the first five teams is compared with the routine",
+    "demo/hecktor2020-report.json.gz/ensembles/blocks/*": "the hierarchical majority vote has a row and a table",
+    "demo/lung2019-report.json.gz/ensembles/blocks/length": "the hierarchical majority vote has a sentence",
+    "demo/lung2019-report.json.gz/prizes/blocks/1/notes/*": "bonuses on the way follow from the log of submissions",
+    "demo/lung2019-report.json.gz/volumes/blocks/length": "volumes stand beside those of other cohorts",
 }
 """Differences that are meant, by place, with the reason. The place is that of a failing test, or of one line of it."""
 
