@@ -59,6 +59,7 @@ IMPROVED: dict[str, str] = {
     "demo/*-report.json.gz/results": f"{_SURE}; the numbers are those of the boards, which are held",
     "demo/*-report.json.gz/certainty/blocks/*/caption": _SURE,
     "demo/*-report.json.gz/methods/blocks/*/text": _SURE,
+    "messages/references.json/no */score/err": "`score` takes several references and submissions, and names the option",
     "demo/openkbp2020-report.json.gz/kbp-lead/blocks/*/notes/0": "Wilcoxon's test takes differences as they are",
     "demo/picai2022-report.json.gz/algorithms/blocks/length": "all pairs of the first five teams are compared",
     "demo/picai2022-report.json.gz/participation/blocks/0/rows/length": "two phases go on after the end",
