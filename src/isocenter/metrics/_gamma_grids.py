@@ -18,6 +18,19 @@ _SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
+class Lattice:
+    """Reference points that all lie at one place of a cell of the evaluation, which is regular.
+
+    Point n of the reference is at node + stride · n + offset along an axis, counted in cells of the evaluation.
+    """
+
+    cell: tuple[float, float, float]  # edges, mm
+    offset: tuple[float, float, float]  # 0 ≤ offset < 1; 0 for points on nodes
+    node: NDArray[np.int64]
+    stride: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
 class Doses:
     """Reference and evaluation as three-dimensional arrays in C order, on ascending axes in mm.
 
@@ -47,22 +60,35 @@ class Doses:
         """Cells per mm along each axis of the evaluation; 0 where they are not all alike."""
         return np.array([1.0 / step if (step := _step(axis)) else 0.0 for axis in self.evaluation_axes])
 
-    def lattice(self) -> tuple[tuple[float, float, float], NDArray[np.int64]] | None:
-        """Cell edges in mm, and the evaluation's node at the reference's first one, if each point is on a node."""
-        cell, shift = [1.0, 1.0, 1.0], np.zeros(3, np.int64)
+    def lattice(self) -> Lattice | None:
+        """How the reference lies in the cells of the evaluation, if that is the same for each of its points."""
+        cell, offset, node, stride = [1.0] * 3, [0.0] * 3, [0] * 3, [1] * 3
         for d in range(self.dimensions):
             reference, evaluation = self.reference_axes[d], self.evaluation_axes[d]
             step = _step(evaluation)
             if not step:
                 return None
-            nodes = (reference - evaluation[0]) / step
-            whole = np.rint(nodes)
-            if (np.abs(nodes - whole) > _SAME).any() or (np.diff(whole) != 1).any():
+            places = (reference - evaluation[0]) / step
+            whole = places - places[0]
+            apart = np.rint(whole)
+            if (np.abs(whole - apart) > _SAME).any() or (np.diff(apart, 2) != 0).any():
                 return None
-            if whole[0] < 0 or whole[-1] > evaluation.size - 1:
-                return None
-            cell[d], shift[d] = step, int(whole[0])
-        return (cell[0], cell[1], cell[2]), shift
+            nearest = np.rint(places[0])
+            if (np.abs(places - apart - nearest) <= _SAME).all():
+                node[d] = int(nearest)
+            else:
+                # Rounded, so that grids which differ by the rounding of their coordinates share tables.
+                start = round(float(np.mean(places - apart)), 12)
+                node[d] = math.floor(start)
+                offset[d] = round(start - node[d], 12)
+            cell[d] = step
+            stride[d] = int(apart[1]) if apart.size > 1 else 1
+        return Lattice(
+            cell=(cell[0], cell[1], cell[2]),
+            offset=(offset[0], offset[1], offset[2]),
+            node=np.array(node, np.int64),
+            stride=np.array(stride, np.int64),
+        )
 
     def span(self) -> float:
         """The largest distance between a reference point and a point of the evaluation grid, mm."""

@@ -1,10 +1,15 @@
-"""The sampled gamma index when every reference point lies on a node of the evaluation grid, compiled.
+"""The sampled gamma index when every reference point lies at one place of a cell of the evaluation grid, compiled.
 
-Every sample point then has one fixed place in a cell of the grid, the same for all reference points. The dose in a cell
-is c0 + cx·u + cy·v + cz·w + cxy·uv + …, with u, v, w counted from the corner next to the reference point: eight numbers
-per cell, and then seven multiplications per sample. Most samples are never looked at: bounds on the dose of a
-whole group say that it cannot beat what was already found. Gamma is a minimum, so the order of looking is free:
-the octant and the radius that a linear model points to come first, and make the bounds bite.
+On a node, for doses on one grid, or anywhere between, for grids that are shifted. Every sample point then has one fixed
+place in a cell of the grid, the same for all reference points. The dose in a cell is c0 + cx·u + cy·v + cz·w + cxy·uv +
+…, with u, v, w counted from the corner next to the reference point: eight numbers per cell, and then seven
+multiplications per sample. Most samples are never looked at: bounds on the dose of a whole group say that it cannot
+beat what was already found. Gamma is a minimum, so the order of looking is free: the octant and the radius that a
+linear model points to come first, and make the bounds bite.
+
+A reference point on a node has an octant of its own in each of eight cells. One between nodes has eight octants in one
+cell, and each goes on in the next cells. The polynomial of each of these, counted from the reference point, bounds the
+dose in that octant just as on a node.
 """
 
 # Compiled loops take their arrays by position, and are quickest as one function.
@@ -22,6 +27,8 @@ Ints = NDArray[np.int64]
 
 # Bounds are computed in floating point too: they give way by this part of the dose.
 SLACK = 1e-11
+# gamma² that any sample beats.
+FAR = 1e200
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz", "nnan"})
@@ -62,9 +69,9 @@ def _octant(
     c0: float, c1: float, c2: float, c3: float, c12: float, c13: float, c23: float, c123: float, give: float,
     density: tuple[float, float, float], tolerance: float, distance: float, worst: float, furthest: float,
 ) -> tuple[float, float, float, float, float, float]:  # fmt: skip
-    """How small the difference can be in a cell that touches the reference point.
+    """How small the difference can be in a cell whose polynomial is counted from the reference point.
 
-    On the cell's part of a sphere of radius r, |difference| ≥ base + slope·r + bend·r² + twist·r³: with r = (x, y, z)
+    On an octant's part of a sphere of radius r, |difference| ≥ base + slope·r + bend·r² + twist·r³: with r = (x, y, z)
     ≥ 0, g·r ≥ -r·|g⁻| or r·min(g), 2xy ≤ r² and xyz ≤ r³/√27. Returned are these four, and the radii between which
     gamma² can be below `worst`.
     """
@@ -98,10 +105,23 @@ def _octant(
     return base, slope, bend, twist, inner, outer
 
 
+@njit(nogil=True, cache=True, inline="always")
+def _counted_from(
+    x: float, y: float, z: float,
+    c0: float, c1: float, c2: float, c3: float, c12: float, c13: float, c23: float, c123: float,
+) -> tuple[float, float, float, float, float, float, float, float]:  # fmt: skip
+    """The polynomial of a cell, counted from another point than its corner."""
+    q12, q13, q23 = c12 + c123 * z, c13 + c123 * y, c23 + c123 * x
+    p1, p2, p3 = c1 + c12 * y + q13 * z, c2 + c12 * x + q23 * z, c3 + c13 * x + q23 * y
+    p0 = c0 + c1 * x + (c2 + c12 * x) * y + p3 * z
+    return p0, p1, p2, p3, q12, q13, q23, c123
+
+
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz", "nnan"})
 def search_rows(
-    rows: tuple[int, int], reference: NDArray[Any], evaluation: NDArray[Any], best: Floats, corner: Ints, shift: Ints,
-    cell: Floats, normalisation: float, percent: float, distance: float, cap: float, enough: float,
+    rows: tuple[int, int], reference: NDArray[Any], evaluation: NDArray[Any], best: Floats, corner: Ints, node: Ints,
+    stride: Ints, cell: Floats, offset: Floats, normalisation: float, percent: float, distance: float, cap: float,
+    enough: float,
     places: Ints, place_groups: Ints, place_radius: Floats, group_points: Ints, group_radius: Floats,
     u: Floats, v: Floats, w: Floats,
 ) -> None:  # fmt: skip
@@ -115,8 +135,8 @@ def search_rows(
         gamma² so far; NaN where none is wanted, infinite where nothing was found.
     corner
         Where in `reference` the box lies that `best` covers.
-    shift
-        Node (0, 0, 0) of the reference is this node of the evaluation.
+    node, stride, cell, offset
+        Point n of the reference is at node + stride · n + offset, counted in cells of the evaluation; see `Lattice`.
     normalisation
         Dose of 100 %, Gy; 0 for the local dose.
     percent
@@ -128,11 +148,23 @@ def search_rows(
     """
     n0, n1, n2 = evaluation.shape
     closest = (place_radius.min() / distance) ** 2
-    # Which of the first places is which octant.
-    octants = np.full(8, -1)
+    # How far the reference point is from the near side of its own cell, in + and - direction, and which node that is.
+    own = np.zeros((3, 2))
+    side = np.zeros((3, 2), np.int64)
+    for d in range(3):
+        if offset[d] > 0:
+            own[d, 0], own[d, 1], side[d, 1] = offset[d], 1.0 - offset[d], 1
+    on_node = side.sum() == 0
+    # Which place is which of the eight cells that an octant begins with.
+    octants = np.full((8, 8), -1)
+    for place in range(places.shape[0]):
+        if max(places[place, 3], places[place, 4], places[place, 5]) <= 1:
+            octants[
+                4 * places[place, 0] + 2 * places[place, 1] + places[place, 2],
+                4 * places[place, 3] + 2 * places[place, 4] + places[place, 5],
+            ] = place
     touching = 0
     while touching < min(8, places.shape[0]) and places[touching, 3] + places[touching, 4] + places[touching, 5] == 0:
-        octants[4 * places[touching, 0] + 2 * places[touching, 1] + places[touching, 2]] = touching
         touching += 1
     density = (1.0 / cell[0], 1.0 / cell[1], 1.0 / cell[2])
     for row in range(rows[0], rows[1]):
@@ -146,39 +178,67 @@ def search_rows(
             norm = normalisation if normalisation > 0 else dose
             tolerance = norm * percent
             give = SLACK * abs(dose)
-            i, j, k = i + shift[0], j + shift[1], k + shift[2]
-            wanted, guess = -1, 0.0
-            if 0 <= i < n0 and 0 <= j < n1 and 0 <= k < n2:
-                here = np.float64(evaluation[i, j, k]) - dose
+            i, j, k = stride[0] * i + node[0], stride[1] * j + node[1], stride[2] * k + node[2]
+            likely, guess = -1, 0.0
+            covered = 0 <= i < n0 - side[0, 1] and 0 <= j < n1 - side[1, 1] and 0 <= k < n2 - side[2, 1]
+            if covered and on_node:
+                here: float = np.float64(evaluation[i, j, k]) - dose
                 least = here / norm / percent
                 now = min(now, least * least)
-                # A linear model: gamma is smallest down the slope g, at here·g·distance² / (tolerance² + g²·distance²).
                 low, high = max(i - 1, 0), min(i + 1, n0 - 1)
-                g0 = np.float64(evaluation[high, j, k]) - np.float64(evaluation[low, j, k])
+                g0: float = np.float64(evaluation[high, j, k]) - np.float64(evaluation[low, j, k])
                 g0 *= density[0] / max(high - low, 1)
                 low, high = max(j - 1, 0), min(j + 1, n1 - 1)
-                g1 = np.float64(evaluation[i, high, k]) - np.float64(evaluation[i, low, k])
+                g1: float = np.float64(evaluation[i, high, k]) - np.float64(evaluation[i, low, k])
                 g1 *= density[1] / max(high - low, 1)
                 low, high = max(k - 1, 0), min(k + 1, n2 - 1)
-                g2 = np.float64(evaluation[i, j, high]) - np.float64(evaluation[i, j, low])
+                g2: float = np.float64(evaluation[i, j, high]) - np.float64(evaluation[i, j, low])
                 g2 *= density[2] / max(high - low, 1)
+            elif covered:
+                i1, j1, k1 = min(i + 1, n0 - 1), min(j + 1, n1 - 1), min(k + 1, n2 - 1)
+                d000, d001 = np.float64(evaluation[i, j, k]), np.float64(evaluation[i, j, k1])
+                d010, d011 = np.float64(evaluation[i, j1, k]), np.float64(evaluation[i, j1, k1])
+                d100, d101 = np.float64(evaluation[i1, j, k]), np.float64(evaluation[i1, j, k1])
+                d110, d111 = np.float64(evaluation[i1, j1, k]), np.float64(evaluation[i1, j1, k1])
+                c1, c2, c3 = d100 - d000, d010 - d000, d001 - d000
+                here, g0, g1, g2, _, _, _, _ = _counted_from(
+                    offset[0], offset[1], offset[2], d000 - dose, c1, c2, c3,
+                    d110 - d100 - c2, d101 - d100 - c3, d011 - d010 - c3,
+                    d111 - d110 - d101 + d100 - d011 + d010 + d001 - d000,
+                )  # fmt: skip
+                least = here / norm / percent
+                now = min(now, least * least)
+                g0, g1, g2 = g0 * density[0], g1 * density[1], g2 * density[2]
+            if covered:
+                # A linear model: gamma is smallest down the slope g, at here·g·distance² / (tolerance² + g²·distance²).
                 steep = g0 * g0 + g1 * g1 + g2 * g2
                 guess = abs(here) * np.sqrt(steep) / ((norm * percent / distance) ** 2 + steep)
-                wanted = 4 * (here * g0 > 0) + 2 * (here * g1 > 0) + (here * g2 > 0)
-            likely = octants[wanted] if wanted >= 0 else -1
+                s0, s1, s2 = int(here * g0 > 0), int(here * g1 > 0), int(here * g2 > 0)
+                wanted = 4 * s0 + 2 * s1 + s2
+                likely = octants[wanted, 0]
+                if not on_node and steep > 0:
+                    # In which of the octant's cells that minimum is.
+                    part = guess / np.sqrt(steep)
+                    s0 = int(own[0, s0] + part * abs(g0) * density[0] >= 1)
+                    s1 = int(own[1, s1] + part * abs(g1) * density[1] >= 1)
+                    s2 = int(own[2, s2] + part * abs(g2) * density[2] >= 1)
+                    if octants[wanted, 4 * s0 + 2 * s1 + s2] >= 0:
+                        likely = octants[wanted, 4 * s0 + 2 * s1 + s2]
             for turn in range(-1 if likely >= 0 else 0, places.shape[0]):
                 place = likely if turn < 0 else turn
-                if now <= enough or min(now, cap) <= closest:
+                # A point outside the grid has no gamma so far, and gets one from any sample that is inside.
+                worst = min(now, cap) if now < np.inf else FAR
+                if now <= enough or worst <= closest:
                     break
-                if turn >= touching and place_radius[place] >= np.sqrt(min(now, cap)) * distance:
+                if turn >= touching and place_radius[place] >= np.sqrt(worst) * distance:
                     break
                 if turn >= 0 and place == likely:
                     continue
                 # The cell from its corner next to the reference point. Beyond the last node it is flat, and only its
                 # near side counts.
-                i0 = i + (1 - 2 * places[place, 0]) * places[place, 3]
-                j0 = j + (1 - 2 * places[place, 1]) * places[place, 4]
-                k0 = k + (1 - 2 * places[place, 2]) * places[place, 5]
+                i0 = i + side[0, places[place, 0]] + (1 - 2 * places[place, 0]) * places[place, 3]
+                j0 = j + side[1, places[place, 1]] + (1 - 2 * places[place, 1]) * places[place, 4]
+                k0 = k + side[2, places[place, 2]] + (1 - 2 * places[place, 2]) * places[place, 5]
                 if not (0 <= i0 < n0 and 0 <= j0 < n1 and 0 <= k0 < n2):
                     continue
                 i1, j1, k1 = i0 + 1 - 2 * places[place, 0], j0 + 1 - 2 * places[place, 1], k0 + 1 - 2 * places[place, 2]
@@ -199,21 +259,38 @@ def search_rows(
                 c123 = d111 - d110 - d101 + d100 - d011 + d010 + d001 - d000
                 begin, end = place_groups[place], place_groups[place + 1]
                 furthest = group_radius[end - 1]
-                worst = min(now, cap)
-                if place < touching:
+                flat = 0.0
+                if place >= touching:
+                    low = min(d000, d001, d010, d011, d100, d101, d110, d111) - dose
+                    high = max(d000, d001, d010, d011, d100, d101, d110, d111) - dose
+                    flat = max(0.0, low, -high) - give
+                    if flat > 0 and (flat / tolerance) ** 2 + (place_radius[place] / distance) ** 2 >= worst:
+                        continue
+                near = place < touching
+                if near and on_node:
                     base, slope, bend, twist, inner, outer = _octant(
                         c0, c1, c2, c3, c12, c13, c23, c123, give, density, tolerance, distance, worst, furthest
                     )
+                elif near or (not on_node and max(places[place, 3], places[place, 4], places[place, 5]) <= 1):
+                    p0, p1, p2, p3, p12, p13, p23, p123 = _counted_from(
+                        own[0, places[place, 0]] - places[place, 3], own[1, places[place, 1]] - places[place, 4],
+                        own[2, places[place, 2]] - places[place, 5], c0, c1, c2, c3, c12, c13, c23, c123,
+                    )  # fmt: skip
+                    # Doses of the corners cancel here, which may be much larger than the reference's.
+                    wide = give + SLACK * (abs(c0) + abs(c1) + abs(c2) + abs(c3))
+                    base, slope, bend, twist, inner, outer = _octant(
+                        p0, p1, p2, p3, p12, p13, p23, p123, wide, density, tolerance, distance, worst, furthest
+                    )
                 else:
-                    low = min(d000, d001, d010, d011, d100, d101, d110, d111) - dose
-                    high = max(d000, d001, d010, d011, d100, d101, d110, d111) - dose
-                    base = max(0.0, low, -high) - give
-                    slope, bend, twist, inner, outer = 0.0, 0.0, 0.0, 0.0, np.sqrt(worst) * distance
+                    base, slope, bend, twist, inner, outer = flat, 0.0, 0.0, 0.0, 0.0, np.sqrt(worst) * distance
                 if outer < place_radius[place]:
                     continue
                 first = -1
                 if turn < 0 and guess > 0 and furthest > 0:
-                    first = begin + min(end - begin - 1, int(guess / furthest * (end - begin)))
+                    # Groups of a place that begins further away begin at a larger radius, too.
+                    skipped = group_radius[begin] if place >= touching else 0.0
+                    part = (guess - skipped) / (furthest - skipped) if furthest > skipped else 0.0
+                    first = begin + max(0, min(end - begin - 1, int(part * (end - begin))))
                 for step in range(-1 if first >= 0 else 0, end - begin):
                     group = first if step < 0 else begin + step
                     radius = group_radius[group]
@@ -223,7 +300,8 @@ def search_rows(
                         continue
                     away = (radius / distance) ** 2
                     low = base + (slope + (bend + twist * radius) * radius) * radius
-                    if away + (max(low, 0.0) / tolerance) ** 2 >= min(now, cap):
+                    worst = min(now, cap) if now < np.inf else FAR
+                    if away + (max(low, flat, 0.0) / tolerance) ** 2 >= worst:
                         continue
                     start, stop = group_points[group], group_points[group + 1]
                     if rim[0] or rim[1] or rim[2]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isocenter.metrics._gamma_grids import Doses
-from isocenter.metrics._gamma_shells import Search, tables
+from isocenter.metrics._gamma_shells import Cells, Search, tables
 
 Floats = NDArray[np.float64]
 
@@ -102,17 +102,18 @@ def sampled(
 
     corner, squares = _start(wanted, passing=passing)
     nodes = doses.lattice()
+    cells = None if nodes is None else Cells(nodes.cell, nodes.offset)
     start: tuple[Any, ...] = (doses.reference, doses.evaluation, squares, corner)
     if nodes is None:
         kernel: Callable[..., None] = generic.search_rows
         start += (*doses.reference_axes, *doses.evaluation_axes, doses.density())
     else:
         kernel = lattice.search_rows
-        start += (nodes[1], np.array(nodes[0]))
+        start += (nodes.node, nodes.stride, np.array(nodes.cell), np.array(nodes.offset))
     start += (criterion.normalisation, criterion.dose_percent / 100, criterion.distance_mm)
 
     def look(part: Search, cap: float, enough: float) -> None:
-        for table in tables(part, doses.dimensions, None if nodes is None else nodes[0]):
+        for table in tables(part, doses.dimensions, cells):
             arguments = (
                 *start, cap, enough, table.places, table.place_groups, table.place_radius, table.group_points,
                 table.group_radius, *table.points,

@@ -25,6 +25,32 @@ _SAMPLES = 5e8
 _SPHERES = 2_000_000
 # Cosines of right angles are not quite zero. Offsets this close to a node, in steps of the grid, are on it.
 _ON_NODE = 1e-12
+# The same for reference points between nodes: their place in a cell has the rounding of two coordinates.
+_ON_NODE_OFF = 1e-10
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Edges of the evaluation's cells, mm, and where in a cell all reference points lie: 0 ≤ offset < 1, 0 on nodes."""
+
+    edges: tuple[float, float, float]
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    def place(self, offsets: Floats) -> tuple[NDArray[np.int64], Floats]:
+        """How many cells lie between a reference point's own cell and a sample's, and where in its cell that is.
+
+        Cells are counted, and places in a cell measured, away from the reference point: a sample on a node lies at the
+        near side of the further cell.
+        """
+        own = np.array([(part, 1 - part if part > 0 else 0.0) for part in self.offset])
+        steps = np.abs(offsets) / np.asarray(self.edges)
+        for d in range(3):
+            steps[:, d] += own[d][(offsets[:, d] < 0).astype(np.int64)]
+        whole = np.rint(steps)
+        close = np.where(np.asarray(self.offset) > 0, _ON_NODE_OFF, _ON_NODE)
+        steps = np.where(np.abs(steps - whole) < close * np.maximum(whole, 1), whole, steps)
+        between = np.floor(steps).astype(np.int64)
+        return between, steps - between
 
 
 @dataclass(frozen=True)
@@ -142,8 +168,8 @@ class Table:
     """Sample points grouped by place and radius, in the form the kernels read.
 
     Places are the eight octants around the reference point and, on a lattice, the cells of the grid: `places` has their
-    signs (0 or 1 for + and -) and how many whole cells lie between, per axis; the eight cells that touch the reference
-    point come first, then the others by their distance. Groups of a place ascend in radius.
+    signs (0 or 1 for + and -) and how many cells away they are, per axis (`Cells.place`); the cells that touch or hold
+    the reference point come first, then the others by their distance. Groups of a place ascend in radius.
     """
 
     nearest: float  # the smallest radius, mm
@@ -157,25 +183,25 @@ class Table:
 
 
 @lru_cache(maxsize=16)
-def _small_tables(search: Search, dimensions: int, cell: tuple[float, float, float] | None) -> tuple[Table, ...]:
-    return tuple(_make_tables(search, dimensions, cell))
+def _small_tables(search: Search, dimensions: int, cells: Cells | None) -> tuple[Table, ...]:
+    return tuple(_make_tables(search, dimensions, cells))
 
 
-def tables(search: Search, dimensions: int, cell: tuple[float, float, float] | None) -> Iterator[Table]:
+def tables(search: Search, dimensions: int, cells: Cells | None) -> Iterator[Table]:
     """All tables of a search, nearest first, without the centre unless it is all there is; small ones are remembered.
 
     Parameters
     ----------
-    cell
-        Edges of the evaluation's cells, mm, for reference points that lie on its nodes; None for any other grid.
+    cells
+        The evaluation's, for reference points that all lie at one place in them; None for any other grid.
     """
     if _amount(np.array(search.radii), np.array(search.steps), dimensions).sum() <= _ROOM:
-        yield from _small_tables(search, dimensions, cell)
+        yield from _small_tables(search, dimensions, cells)
     else:
-        yield from _make_tables(search, dimensions, cell)
+        yield from _make_tables(search, dimensions, cells)
 
 
-def _make_tables(search: Search, dimensions: int, cell: tuple[float, float, float] | None) -> Iterator[Table]:
+def _make_tables(search: Search, dimensions: int, cells: Cells | None) -> Iterator[Table]:
     pieces: list[Floats] = []
     radii: list[float] = []
     waiting = 0
@@ -184,28 +210,24 @@ def _make_tables(search: Search, dimensions: int, cell: tuple[float, float, floa
             continue  # the kernels look there anyway
         for piece in sphere(radius, step, dimensions):
             if pieces and waiting + len(piece) > _ROOM:
-                yield _grouped(pieces, radii, cell)
+                yield _grouped(pieces, radii, cells)
                 pieces, radii, waiting = [], [], 0
             pieces.append(piece)
             radii.append(radius)
             waiting += len(piece)
     if pieces:
-        yield _grouped(pieces, radii, cell)
+        yield _grouped(pieces, radii, cells)
 
 
-def _grouped(pieces: list[Floats], radii: list[float], cell: tuple[float, float, float] | None) -> Table:
+def _grouped(pieces: list[Floats], radii: list[float], cells: Cells | None) -> Table:
     offsets = np.concatenate(pieces)
     radius = np.repeat(radii, [len(piece) for piece in pieces])
-    if cell is None:
+    if cells is None:
         between = np.zeros(offsets.shape, np.int64)
         inside = offsets
     else:
         offsets[np.abs(offsets) < _ON_NODE * radius[:, None]] = 0.0
-        steps = np.abs(offsets) / np.asarray(cell)
-        whole = np.rint(steps)
-        steps = np.where(np.abs(steps - whole) < _ON_NODE * np.maximum(whole, 1), whole, steps)
-        between = np.floor(steps).astype(np.int64)
-        inside = steps - between
+        between, inside = cells.place(offsets)
     sign = (offsets < 0).astype(np.int64)
     octant = sign @ (4, 2, 1)
     # One number per place, the touching cells' being 0 to 7; then places by their nearest point.
