@@ -129,6 +129,7 @@ if __name__ == "__main__":
         openkbp.run,
         detection_cases.run,
         detection_cases.from_files,
+        detection_cases.whole_processes,
         bootstrap.run,
         paired.run,
         ranks.run,

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import resource
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -49,21 +54,79 @@ def run(folder: Path) -> None:  # noqa: ARG001  nothing is written
             compare(f"One case of {'×'.join(map(str, shape))} in memory, {name}", ours, {"picai_eval": theirs})
 
 
+def whole_processes(folder: Path, *, cases: int = 100, repeat: int = 3) -> None:
+    """Score a cohort from its files in a process of its own, with all that it imports: ours and picai_eval by turns.
+
+    The exams are the first real ones where they are at hand, with an algorithm's masks as maps; else synthetic ones of
+    their size. Lesion rows must be equal.
+    """
+    named = os.environ.get("ISOCENTER_TEST_DATA")
+    real = (Path(named) if named else Path(__file__).parents[2] / "shared" / "data") / "picai"
+    sides = {side: folder / side for side in ("reference", "submission")}
+    for side, home in sides.items():
+        home.mkdir()
+        for path in sorted((real / "reference").glob("*.nii.gz"))[:cases]:
+            shutil.copyfile(real / ("ai_bosma22a" if side == "submission" else side) / path.name, home / path.name)
+    if not any(sides["reference"].iterdir()):
+        write_exams(sides["reference"], sides["submission"], (20, 384, 384), ".nii.gz", cases)
+    print(f"\n{cases} {'real' if real.is_dir() else 'synthetic'} exams of PI-CAI from files, a process for each run")
+    took: dict[str, list[float]] = {}
+    rows: dict[str, object] = {}
+    ways = {"picai_eval": "off", "nothing prepared": "off", "references prepared": str(folder / "cache")}
+    for _ in range(repeat):
+        for title, cache in ways.items():
+            program = _THEIRS if title == "picai_eval" else _OURS
+            command = [sys.executable, "-c", program, str(sides["reference"]), str(sides["submission"])]
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            environment = {**os.environ, "ISOCENTER_CACHE": cache}
+            done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            took.setdefault(title, []).append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+            rows[title] = json.loads(done.stdout.splitlines()[-1])
+            assert rows[title] == rows["picai_eval"], title
+    for title, seconds in took.items():
+        ratio = "" if title == "picai_eval" else f"   {min(took['picai_eval']) / min(seconds):5.1f}×"
+        print(f"  {title:<32} {min(seconds) * 1e3:9.1f} ms CPU{ratio}")
+
+
+# Each prints its lesion rows by case: whether it is a lesion, confidence, overlap.
+_THEIRS = """
+import json, sys
+from pathlib import Path
+from picai_eval import evaluate
+truth = sorted(Path(sys.argv[1]).iterdir())
+maps = [Path(sys.argv[2], path.name) for path in truth]
+names = [path.name.removesuffix(".nii.gz") for path in truth]
+found = evaluate(y_det=maps, y_true=truth, subject_list=names, num_parallel_calls=1, verbose=0)
+rows = {name: [[int(a), float(b), float(c)] for a, b, c in found.lesion_results[name]] for name in names}
+print(json.dumps({name: sorted(its) for name, its in rows.items() if its}))
+"""
+_OURS = """
+import json, sys
+import isocenter
+table = isocenter.evaluate(
+    "picai2022-from-maps", reference=sys.argv[1], submission=sys.argv[2], grid="trust-index"
+)
+parts = {}
+for case, part, metric, value in table.select("case", "part", "metric", "value").rows():
+    if part:
+        parts.setdefault((case, part), {})[metric] = value
+rows = {}
+for (case, _), its in parts.items():
+    lesion = its["lesion"] == 1
+    rows.setdefault(case, []).append([int(lesion), its["lesion_confidence"], its["lesion_iou"]])
+print(json.dumps({name: sorted(its) for name, its in rows.items()}))
+"""
+
+
 def from_files(folder: Path, *, cases: int = 24) -> None:
     """A third of the exams have a lesion, all of them three candidates; the likelihood is the maximum of the map."""
-    rng = np.random.default_rng(0)
     for shape in ((23, 320, 320), (21, 640, 640)):
         for suffix in (".nii.gz", ".mha"):
             home = folder / f"{shape[1]}{suffix.replace('.', '-')}"
             for side in ("reference", "submission"):
                 (home / side).mkdir(parents=True)
-            grid = Grid(shape[::-1], spacing=SPACING[::-1])
-            for number in range(cases):
-                heat = balls(shape, moved(CANDIDATES, rng), tuple(rng.uniform(0.1, 1.0, 3)))
-                spots = moved(LESION, rng) if number % 3 == 0 else ()
-                label = balls(shape, spots, (1.0,) * len(spots)).astype(np.uint8)
-                write(Volume(heat.T, grid), home / "submission" / f"case{number:03d}{suffix}")
-                write(Volume(label.T, grid), home / "reference" / f"case{number:03d}.nii.gz")
+            write_exams(home / "reference", home / "submission", shape, suffix, cases)
 
             def ours(home: Path = home) -> float:
                 challenge = isocenter.challenge("picai2022-from-maps")
@@ -86,6 +149,17 @@ def from_files(folder: Path, *, cases: int = 24) -> None:
             os.environ["ISOCENTER_CACHE"] = str(folder / "cache")
             ours()
             compare(f"{what}, references prepared", ours, {"picai_eval": theirs}, repeat=3)
+
+
+def write_exams(reference: Path, submission: Path, shape: tuple[int, int, int], suffix: str, cases: int) -> None:
+    rng = np.random.default_rng(0)
+    grid = Grid(shape[::-1], spacing=SPACING[::-1])
+    for number in range(cases):
+        heat = balls(shape, moved(CANDIDATES, rng), tuple(rng.uniform(0.1, 1.0, 3)))
+        spots = moved(LESION, rng) if number % 3 == 0 else ()
+        label = balls(shape, spots, (1.0,) * len(spots)).astype(np.uint8)
+        write(Volume(heat.T, grid), submission / f"case{number:03d}{suffix}")
+        write(Volume(label.T, grid), reference / f"case{number:03d}.nii.gz")
 
 
 def moved(spots: tuple[Spot, ...], rng: np.random.Generator) -> tuple[Spot, ...]:

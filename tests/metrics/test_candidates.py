@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import ndimage
 
-from isocenter.metrics import components
+from isocenter.metrics import _blobs, components
 from isocenter.metrics._blobs import foreground, lesions
 from isocenter.metrics._candidates import candidates, case_likelihood, extract_candidates
 
@@ -288,3 +288,28 @@ def test_a_soft_map_out_of_range_is_refused(value: float) -> None:
 def test_an_unknown_rule_is_refused(rule: Any) -> None:
     with pytest.raises(ValueError, match=f"not .*{rule}"):
         extract_candidates(volume(), rule=rule)
+
+
+@pytest.mark.parametrize("connectivity", [6, 18, 26])
+def test_runs_joined_and_voxels_flooded_give_the_same_parts(connectivity: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(connectivity)
+    reach = {6: 1, 18: 2, 26: 3}[connectivity]
+    for share in (0.02, 0.1, 0.2, 0.3, 0.5, 0.9) * 8:
+        mask = rng.random(rng.integers(1, 14, 3)) < share
+        voxels = np.flatnonzero(mask)
+        expected, count = ndimage.label(mask, ndimage.generate_binary_structure(3, reach))
+        for most in (mask.size, -1):
+            monkeypatch.setattr(_blobs, "_FEW_VOXELS", most)
+            blobs = _blobs.connect(voxels, mask.shape, connectivity=connectivity)
+            assert blobs.count == count
+            assert blobs.parts.tolist() == expected[mask].tolist()
+
+
+def test_a_winding_part_is_one_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A snake of one voxel in width, which no rule that looks at neighbours alone can join at once."""
+    snake = np.zeros((1, 101, 101), bool)
+    snake[0, ::2] = True
+    snake[0, 1::4, -1] = snake[0, 3::4, 0] = True
+    for most in (snake.size, -1):
+        monkeypatch.setattr(_blobs, "_FEW_VOXELS", most)
+        assert lesions(snake.astype(np.uint8), connectivity=6).count == 1

@@ -11,10 +11,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy.optimize import linear_sum_assignment
 
 from isocenter.metrics._blobs import lesions
 from isocenter.metrics._candidates import candidates, case_likelihood
-from isocenter.metrics._lesion_matching import LesionRow, _preference, by_score, match_lesions, most_pairs
+from isocenter.metrics._lesion_matching import (
+    LesionRow,
+    _largest_sum,
+    _preference,
+    by_score,
+    match_lesions,
+    most_pairs,
+)
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "detection"
 CONFIGS = json.loads((GOLDEN / "expected_volumes.json").read_text())["configs"]
@@ -285,3 +293,12 @@ def test_strict_refuses_what_only_the_peer_lets_pass(volumes: Any) -> None:
     for case in ("x_confidence_above_one", "x_non_uniform_blob_passes_check"):
         with pytest.raises(ValueError, match="are not candidates: component 1"):
             match_lesions(volumes[f"{case}__det"], volumes[f"{case}__lab"], preset="strict")
+
+
+def test_pairs_without_a_choice_are_those_of_the_assignment() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        weight = np.where(rng.random(rng.integers(0, 6, 2)) < 0.2, rng.integers(1, 4, 1) + rng.random(), 0.0)
+        rows, columns = linear_sum_assignment(weight, maximize=True)
+        expected = [(i, j) for i, j in zip(rows.tolist(), columns.tolist(), strict=True) if weight[i, j]]
+        assert sorted(_largest_sum(weight)) == sorted(expected)

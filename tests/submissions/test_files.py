@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import io
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import nibabel as nib
 import numpy as np
 import pytest
 
 from isocenter.submissions import ImageFile, MaskFile
-from isocenter.volumes import DiskFile, Grid, Volume, VolumeError, read_header, write
+from isocenter.volumes import DiskFile, File, Grid, Volume, VolumeError, read_header, write
 
 GRID = Grid((6, 5, 4), spacing=(1, 1, 3))
 GOLDEN = Path(__file__).parents[1] / "golden" / "segmentation"
@@ -132,3 +134,99 @@ def test_a_refused_grid_says_that_the_qform_would_fit(tmp_path: Path) -> None:
     moved = Grid(GRID.shape, GRID.spacing, origin=(-4.0, 0, 0))
     with pytest.raises(VolumeError, match=r"corners lie up to 4\.00 mm apart.*the qform of the header would fit"):
         MaskFile().read(with_two_places(tmp_path / "x.nii.gz", ones(), 4.0), grid=moved, policy="refuse")
+
+
+@dataclass(frozen=True)
+class CountedFile:
+    """A file that counts how often it is opened."""
+
+    content: bytes
+    name: str = "mask.nii.gz"
+    opened: list[str] = field(default_factory=list)
+
+    def size(self) -> int:
+        return len(self.content)
+
+    def open(self) -> BinaryIO:
+        self.opened.append(self.name)
+        return io.BytesIO(self.content)
+
+    def beside(self, name: str) -> File:
+        raise FileNotFoundError(name)
+
+
+@pytest.mark.parametrize("kind", [MaskFile(), ImageFile(), ImageFile(sparse=True)])
+def test_header_and_voxels_are_read_by_opening_the_file_once(kind: MaskFile | ImageFile, tmp_path: Path) -> None:
+    write(Volume(np.eye(4, dtype=np.uint8)[:, :, None], Grid((4, 4, 1))), tmp_path / "mask.nii.gz")
+    file = CountedFile((tmp_path / "mask.nii.gz").read_bytes())
+    kind.read(file, grid=Grid((4, 4, 1)), policy="refuse")
+    assert file.opened == ["mask.nii.gz"]
+
+
+@pytest.mark.parametrize("suffix", [".nii.gz", ".mha", ".nrrd"])
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.uint8])
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.5, 1.0])
+def test_a_sparse_image_holds_what_is_not_0_in_the_whole_one(
+    tmp_path: Path, suffix: str, kind: type, share: float
+) -> None:
+    rng = np.random.default_rng(3)
+    grid = Grid((70, 61, 19), spacing=(0.5, 0.5, 3.0))
+    array = np.where(rng.random(grid.shape) < share, rng.integers(1, 9, grid.shape) / 8, 0)
+    array = (array * 8 if kind is np.uint8 else array).astype(kind)
+    if kind is not np.uint8:
+        array[0, 0, 0] = -0.0
+    write(Volume(array, grid), tmp_path / f"map{suffix}")
+    file = DiskFile(tmp_path / f"map{suffix}")
+    sparse = ImageFile(sparse=True).read(file, grid=grid, policy="refuse").value
+    whole = ImageFile().read(file, grid=grid, policy="refuse").value.array.ravel(order="F")
+    assert sparse.voxels.tolist() == np.flatnonzero(whole).tolist()
+    assert sparse.values.tolist() == whole[whole != 0].tolist()
+    assert sparse.values.dtype == whole.dtype
+    assert sparse.grid == grid
+
+
+@pytest.mark.parametrize(("slope", "intercept"), [(0.5, 0.0), (2.0, 1.0), (1.0, -3.0)])
+def test_a_sparse_image_is_scaled_before_its_zeros_are_left_out(tmp_path: Path, slope: float, intercept: float) -> None:
+    stored = np.zeros((400, 400, 2), np.int16)  # more than one block
+    stored[3:9, 5, 1] = np.arange(6)
+    image = nib.Nifti1Image(stored, np.eye(4))
+    image.header.set_slope_inter(slope, intercept)
+    image.to_filename(tmp_path / "map.nii.gz")
+    file = DiskFile(tmp_path / "map.nii.gz")
+    sparse = ImageFile(sparse=True).read(file, grid=None, policy="refuse").value
+    whole = ImageFile().read(file, grid=None, policy="refuse").value.array.ravel(order="F")
+    assert np.array_equal(sparse.voxels, np.flatnonzero(whole))
+    assert np.array_equal(sparse.values, whole[whole != 0])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -0.25, 1.5])
+def test_a_sparse_image_is_refused_with_the_words_of_a_whole_one(tmp_path: Path, bad: float) -> None:
+    grid = Grid((9, 8, 7))
+    for filled in (0.0, 0.5):
+        array = np.full(grid.shape, filled, np.float32)
+        array[4, 1, 0] = array[2, 3, 5] = bad
+        write(Volume(array, grid), tmp_path / "map.mha")
+        messages = []
+        for sparse in (False, True):
+            with pytest.raises(VolumeError) as refused:
+                ImageFile(bounds=(0.0, 1.0), sparse=sparse).read(
+                    DiskFile(tmp_path / "map.mha"), grid=grid, policy="refuse"
+                )
+            messages.append((str(refused.value), refused.value.code))
+        assert messages[0] == messages[1]
+
+
+def test_a_sparse_image_is_resampled_as_a_whole_one_is(tmp_path: Path) -> None:
+    grid, other = Grid((9, 8, 7)), Grid((9, 8, 7), origin=(1.0, 0.0, 2.0))
+    array = np.zeros(grid.shape, np.float32)
+    array[3:6, 2:5, 1:4] = 0.5
+    write(Volume(array, grid), tmp_path / "map.mha")
+    readings = [
+        ImageFile(interpolation="nearest", sparse=sparse).read(
+            DiskFile(tmp_path / "map.mha"), grid=other, policy="resample"
+        )
+        for sparse in (False, True)
+    ]
+    whole = readings[0].value.array.ravel(order="F")
+    assert np.array_equal(readings[1].value.voxels, np.flatnonzero(whole))
+    assert readings[1].observations == readings[0].observations

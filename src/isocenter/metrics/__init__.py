@@ -32,7 +32,13 @@ from isocenter.metrics._by_name import (
     needs_tolerance,
     register_mask_metric,
 )
-from isocenter.metrics._candidates import Candidates, candidates, case_likelihood, extract_candidates
+from isocenter.metrics._candidates import (
+    Candidates,
+    candidates,
+    candidates_of_voxels,
+    case_likelihood,
+    extract_candidates,
+)
 from isocenter.metrics._dose import DoseDifference, SparseDose, dose_difference
 from isocenter.metrics._froc import CAMELYON_RATES, LUNA16_RATES, Froc, froc
 from isocenter.metrics._gamma import gamma, gamma_analysis, gamma_many, gamma_pass_rate
@@ -100,6 +106,7 @@ __all__ = [
     "average_symmetric_surface_distance",
     "beam_mae",
     "candidates",
+    "candidates_of_voxels",
     "case_likelihood",
     "components",
     "compose_plan",

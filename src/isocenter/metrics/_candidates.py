@@ -77,16 +77,37 @@ def candidates(detection_map: Any, *, connectivity: Connectivity = 26, checks: C
     >>> candidates(heat).confidences.tolist()
     [0.25, 0.5]
     """
+    array = as_volume(detection_map, "detection map")
+    return candidates_of_voxels(*foreground(array), array.shape, connectivity=connectivity, checks=checks)
+
+
+def candidates_of_voxels(
+    voxels: NDArray[np.int64],
+    found: NDArray[Any],
+    shape: tuple[int, ...],
+    *,
+    connectivity: Connectivity = 26,
+    checks: Checks = "strict",
+) -> Candidates:
+    """The candidates of a map of which only what is not 0 is known; see `candidates`.
+
+    Parameters
+    ----------
+    voxels
+        Where it is not 0, ascending in the flattened map (last axis fastest).
+    found
+        The values there.
+    shape
+        Of the map.
+    """
     if checks not in ("strict", "picai"):
         msg = f"checks must be 'strict' or 'picai', not {checks!r}"
         raise ValueError(msg)
-    array = as_volume(detection_map, "detection map")
-    voxels, found = foreground(array)
     with np.errstate(over="ignore", invalid="ignore"):  # what is too large becomes infinite, and is named as such
         values = found.astype(np.float32)
     if not values.all():  # too small for single precision is 0
         voxels, values = voxels[values != 0], values[values != 0]
-    blobs = connect(voxels, array.shape, connectivity=connectivity)
+    blobs = connect(voxels, shape, connectivity=connectivity)
     peaks = np.full(blobs.count, -np.inf, np.float32)
     with np.errstate(invalid="ignore"):  # NaN is named below
         np.maximum.at(peaks, blobs.parts - 1, values)

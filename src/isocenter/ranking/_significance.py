@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,9 @@ from isocenter.ranking._entry import Role
 from isocenter.ranking.rules._base import CaseValues, RankingRule, Rule, capabilities_of
 from isocenter.ranking.rules.paired_tests import Adjustment
 from isocenter.resampling.matrices import Floats
-from isocenter.stats import Comparisons, compare, paired_t
+
+if TYPE_CHECKING:
+    from isocenter.stats import Comparisons
 
 Family = Literal["winner-vs-rest", "all-ordered", "all-unordered"]
 Test = Literal["wilcoxon", "t", "sign-flip", "brats"]
@@ -85,6 +87,8 @@ class PairedValues:
             winner = self.first[0]
         # In units of their step, mean ranks are whole numbers: equal ones are equal, and flips are counted, not drawn.
         whole = {} if self.step is None else {team: np.rint(x / self.step) for team, x in self.values.items()}
+        from isocenter.stats import compare  # it is large, and scoring needs none of it
+
         found = compare(
             whole or self.values,
             better=self.metric.better,
@@ -117,6 +121,8 @@ class PairedValues:
     def interval(self, a: str, b: str, *, level: float = 0.95) -> tuple[float, float]:
         """Student's interval of the mean of a − b, of one pair and not adjusted; NaN with a single value."""
         assert self.metric.better != "neither"
+        from isocenter.stats import paired_t
+
         found = paired_t(self.values[a], self.values[b], better=self.metric.better, decimals=self.decimals, level=level)
         return found.low, found.high
 

@@ -13,8 +13,18 @@ from typing import Any, Literal, Protocol, TypeGuard
 import numpy as np
 
 from isocenter.problems import Problem, Remark, make_words
-from isocenter.volumes import File, Grid, Header, LabelMap, Volume, VolumeError, read_header, read_labels, resample
-from isocenter.volumes import read as read_volume
+from isocenter.volumes import (
+    File,
+    Foreground,
+    Grid,
+    Header,
+    LabelMap,
+    Volume,
+    VolumeError,
+    open_volume,
+    read_header,
+    resample,
+)
 
 GridPolicy = Literal["refuse", "resample", "trust-index"]
 """What happens to an output on another grid than the reference.
@@ -171,9 +181,10 @@ class MaskFile(_VolumeFile):
 
     def read(self, file: File, *, grid: Grid | None, policy: GridPolicy) -> Reading:
         """Read a label map on the given grid."""
-        header = self.header(file)
-        shift = _compare(header, grid, policy)
-        labels = read_labels(file)
+        with open_volume(file) as opened:
+            header = opened.header
+            shift = _compare(header, grid, policy)
+            labels = opened.read_labels()
         allowed = {number for _, number in self.labels}
         if strange := [label for label in labels.labels if allowed and label not in allowed]:
             known = ", ".join(["0"] + [f"{number} ({name})" for name, number in self.labels])
@@ -206,20 +217,50 @@ class ImageFile(_VolumeFile):
         The smallest and the largest value that make sense.
     interpolation
         Of an image that is resampled by policy: "nearest" where a value between two others would be neither.
+    sparse
+        Whether the image is nearly all 0 and read as a `Foreground` instead.
     """
 
     bounds: tuple[float, float] = (-np.inf, np.inf)
     interpolation: Literal["linear", "nearest"] = "linear"
+    sparse: bool = False
 
     def read(self, file: File, *, grid: Grid | None, policy: GridPolicy) -> Reading:
         """Read an image on the given grid."""
-        header = self.header(file)
-        shift = _compare(header, grid, policy)
-        volume = read_volume(file)
-        low, high = float(volume.array.min()), float(volume.array.max())  # NaN, if there is one
+        with open_volume(file) as opened:
+            header = opened.header
+            shift = _compare(header, grid, policy)
+            moved = shift is not None and policy == "resample"
+            image = opened.read_foreground() if self.sparse and not moved else opened.read()
+        self._check_values(image)
+        remarks = remark_geometry(header)
+        if shift is None or grid is None:
+            return Reading(image, tuple(remarks))
+        remark, observation = _recorded(shift, policy)
+        if isinstance(image, Foreground):
+            image = Foreground(grid, image.voxels, image.values)
+        elif moved:
+            image = resample(image, grid, interpolation=self.interpolation)
+            image = Foreground.of_volume(image) if self.sparse else image
+        else:
+            image = Volume(image.array, grid)
+        return Reading(image, (*remarks, remark), (observation,))
+
+    def _check_values(self, image: Volume | Foreground) -> None:
+        """Refuse what is not finite or out of bounds."""
+        values = image.values if isinstance(image, Foreground) else image.array
+        others = {"initial": 0} if values.size < image.grid.voxels else {}
+        low, high = float(values.min(**others)), float(values.max(**others))  # NaN, if there is one
         if not (np.isfinite(low) and np.isfinite(high)):
-            where = tuple(int(i) for i in np.argwhere(~np.isfinite(volume.array))[0])
-            msg = f"holds {volume.array[where]} at voxel {where}; every voxel must be a finite number"
+            wrong = ~np.isfinite(values)
+            if isinstance(image, Foreground):
+                index = np.unravel_index(image.voxels[wrong], image.grid.shape, order="F")
+                first = np.lexsort(index[::-1])[0]
+                where, found = tuple(int(axis[first]) for axis in index), values[wrong][first]
+            else:
+                where = tuple(int(i) for i in np.argwhere(wrong)[0])
+                found = values[where]
+            msg = f"holds {found} at voxel {where}; every voxel must be a finite number"
             raise VolumeError(msg, code="nan")
         # In single precision: one and a rounding of it are the same likelihood, in whatever type it was saved.
         with np.errstate(over="ignore"):  # what is too large for single precision is infinite there, and out of bounds
@@ -227,13 +268,6 @@ class ImageFile(_VolumeFile):
         if outside:
             msg = f"holds values from {low:g} to {high:g}; they must lie in [{self.bounds[0]:g}, {self.bounds[1]:g}]"
             raise VolumeError(msg, code="bad_values")
-        remarks = remark_geometry(header)
-        if shift is None or grid is None:
-            return Reading(volume, tuple(remarks))
-        remark, observation = _recorded(shift, policy)
-        if policy == "resample":
-            volume = resample(volume, grid, interpolation=self.interpolation)
-        return Reading(Volume(volume.array, grid), (*remarks, remark), (observation,))
 
 
 def remark_geometry(header: Header) -> list[Remark]:

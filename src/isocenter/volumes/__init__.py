@@ -15,7 +15,7 @@ from isocenter.volumes._grid import Grid
 from isocenter.volumes._header import SUFFIXES, Header, VolumeError, suffix_of
 from isocenter.volumes._labels import LabelMap, side_by_side
 from isocenter.volumes._numpy import NUMPY_SUFFIXES, read_numpy
-from isocenter.volumes._read import Volume, read, read_header, read_labels
+from isocenter.volumes._read import Foreground, OpenVolume, Volume, open_volume, read, read_header, read_labels
 from isocenter.volumes._resample import resample, to_itk
 from isocenter.volumes._stack import Box, Frame, Stack, read_frames, read_stack_header
 from isocenter.volumes._write import write
@@ -27,16 +27,19 @@ __all__ = [
     "DiskFile",
     "File",
     "Folder",
+    "Foreground",
     "Frame",
     "Grid",
     "Header",
     "LabelMap",
     "MemoryFile",
+    "OpenVolume",
     "Stack",
     "Volume",
     "VolumeError",
     "ZipMember",
     "digest",
+    "open_volume",
     "read",
     "read_bytes",
     "read_frames",

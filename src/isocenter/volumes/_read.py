@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,27 +62,89 @@ class Volume:
             raise ValueError(msg)
 
 
+@dataclass(frozen=True, eq=False)
+class Foreground:
+    """What is not 0 in a volume that is nearly all background.
+
+    Attributes
+    ----------
+    grid
+        The whole grid.
+    voxels
+        Where it is, ascending in the flattened volume (x fastest).
+    values
+        The numbers there, in the type in which `read` gives them.
+    """
+
+    grid: Grid
+    voxels: NDArray[np.int64]
+    values: NDArray[Any]
+
+    @classmethod
+    def of_volume(cls, volume: Volume) -> Self:
+        """What is not 0 in a whole volume."""
+        flat = volume.array.ravel(order="F")
+        voxels = np.flatnonzero(flat)
+        return cls(volume.grid, voxels, flat[voxels])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OpenVolume:
+    """A file whose header has been read, and whose voxels can be read once."""
+
+    header: Header
+    _stream: BinaryIO
+
+    def read(self) -> Volume:
+        """The whole volume, in the type it is stored in (float64 if the header scales the stored numbers)."""
+        header = self.header
+        # Zeros need not be written: memory that is not touched is zero already, and costs nothing.
+        flat = np.zeros(header.grid.voxels, dtype=header.dtype)
+        buffer = flat.view(np.uint8)
+        for start, block in _filled_blocks(self._stream, header):
+            buffer[start : start + len(block)] = np.frombuffer(block, np.uint8)
+        values = flat.astype(header.dtype.newbyteorder("="), copy=False)
+        if header.scaled:
+            values = _scaled(values, header)
+        return Volume(values.reshape(header.grid.shape, order="F"), header.grid)
+
+    def read_labels(self) -> LabelMap:
+        """The map of labels, of which only the bounding box of the foreground is kept."""
+        builder = LabelMapBuilder(self.header.grid)
+        for start, values in self._pieces():
+            builder.add(start, values)
+        return builder.finish()
+
+    def read_foreground(self) -> Foreground:
+        """All that is not 0."""
+        header = self.header
+        kind = np.dtype(np.float64) if header.scaled else header.dtype.newbyteorder("=")
+        voxels, found = [np.zeros(0, np.int64)], [np.zeros(0, kind)]
+        for start, values in self._pieces():
+            inside = np.flatnonzero(values)
+            voxels.append(inside + start)
+            found.append(values[inside].astype(kind, copy=False))
+        return Foreground(header.grid, np.concatenate(voxels), np.concatenate(found))
+
+    def _pieces(self) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Where each piece of the flattened volume begins, and its values; pieces of zeros are left out."""
+        header = self.header
+        size, scaled = header.dtype.itemsize, header.scaled
+        for start, block in _filled_blocks(self._stream, header, zeros=scaled and header.intercept != 0):
+            values = np.frombuffer(block, dtype=header.dtype)
+            yield start // size, _scaled(values, header) if scaled else values
+
+
 def read_header(source: Source) -> Header:
     """Read geometry and storage, without voxels; a promise that the file cannot keep is an error already here."""
-    with _opened(source) as (header, _):
-        return header
+    with open_volume(source) as opened:
+        return opened.header
 
 
 def read(source: Source) -> Volume:
     """Read a whole volume, in the type it is stored in (float64 if the header scales the stored numbers)."""
-    with _opened(source) as (header, stream):
-        # Zeros need not be written: memory that is not touched is zero already, and costs nothing.
-        flat = np.zeros(header.grid.voxels, dtype=header.dtype)
-        buffer = flat.view(np.uint8)
-        done = 0
-        for block in _blocks(stream, header):
-            if block != _ZEROS[: len(block)]:
-                buffer[done : done + len(block)] = np.frombuffer(block, np.uint8)
-            done += len(block)
-    values = flat.astype(header.dtype.newbyteorder("="), copy=False)
-    if header.scaled:
-        values = _scaled(values, header)
-    return Volume(values.reshape(header.grid.shape, order="F"), header.grid)
+    with open_volume(source) as opened:
+        return opened.read()
 
 
 def read_labels(source: Source) -> LabelMap:
@@ -91,16 +153,8 @@ def read_labels(source: Source) -> LabelMap:
     The file is inflated in blocks of 128 kB. A block of zeros, as nearly all of a mask are, is recognised by one
     comparison and forgotten, so neither time nor memory is spent on background.
     """
-    with _opened(source) as (header, stream):
-        builder = LabelMapBuilder(header.grid)
-        start = 0
-        for block in _blocks(stream, header):
-            if header.scaled:
-                builder.add(start, _scaled(np.frombuffer(block, dtype=header.dtype), header))
-            elif block != _ZEROS[: len(block)]:
-                builder.add(start, np.frombuffer(block, dtype=header.dtype))
-            start += len(block) // header.dtype.itemsize
-        return builder.finish()
+    with open_volume(source) as opened:
+        return opened.read_labels()
 
 
 def _scaled(stored: NDArray[Any], header: Header) -> NDArray[np.float64]:
@@ -110,8 +164,8 @@ def _scaled(stored: NDArray[Any], header: Header) -> NDArray[np.float64]:
 
 
 @contextmanager
-def _opened(source: Source) -> Iterator[tuple[Header, BinaryIO]]:
-    """The header and a stream of exactly the voxels; whatever goes wrong inside becomes a VolumeError."""
+def open_volume(source: Source) -> Iterator[OpenVolume]:
+    """Open a file for its header, and then for its voxels; whatever is damaged in it becomes a VolumeError."""
     file = DiskFile(Path(source)) if isinstance(source, str | os.PathLike) else source
     suffix = suffix_of(file.name)
     if not suffix:
@@ -123,12 +177,12 @@ def _opened(source: Source) -> Iterator[tuple[Header, BinaryIO]]:
             header = _PARSERS[suffix](stream)
             if not header.data_file:
                 check_size(header, stored=file.size(), compressed=suffix == ".nii.gz" or header.encoding != "raw")
-                yield header, _decoded(stream, header)
+                yield OpenVolume(header, _decoded(stream, header))
                 return
             data = _data_file(file, header, suffix)
             check_size(header, stored=data.size(), compressed=header.encoding != "raw")
             with data.open() as stream:
-                yield header, _decoded(stream, header)
+                yield OpenVolume(header, _decoded(stream, header))
     except _DAMAGE as error:
         msg = f"damaged or cut off: {str(error).rstrip('.') or type(error).__name__}"
         raise VolumeError(msg, code="damaged") from error
@@ -155,16 +209,27 @@ def _gunzip(stream: BinaryIO) -> BinaryIO:
     return cast(BinaryIO, gzip_ng.GzipNGFile(fileobj=stream, mode="rb"))
 
 
-def _blocks(stream: BinaryIO, header: Header) -> Iterator[bytes]:
-    """All voxels in blocks of whole voxels; exactly as many as the header declares, or an error."""
-    left = header.nbytes
-    while left:
-        block = _exactly(stream, min(left, _BLOCK))
-        left -= len(block)
-        if len(block) < _BLOCK and left:
-            msg = f"cut off: {header.nbytes - left:,} of {header.nbytes:,} bytes of voxels are there"
-            raise VolumeError(msg, code="damaged")
-        yield block
+def _filled_blocks(stream: BinaryIO, header: Header, *, zeros: bool = False) -> Iterator[tuple[int, bytes]]:
+    """The voxels in blocks of whole voxels, each with its first byte; exactly as many as declared, or an error.
+
+    Blocks of zeros are left out, unless they are asked for.
+    """
+    nbytes, read = header.nbytes, stream.read
+    done = 0
+    while done < nbytes:
+        wanted = min(nbytes - done, _BLOCK)
+        block = read(wanted)
+        if block == _ZEROS and not zeros:  # the most frequent by far
+            done += _BLOCK
+            continue
+        if len(block) < wanted:  # a stream may give less than it is asked for
+            block += _exactly(stream, wanted - len(block))
+            if len(block) < wanted:
+                msg = f"cut off: {done + len(block):,} of {nbytes:,} bytes of voxels are there"
+                raise VolumeError(msg, code="damaged")
+        if zeros or block != _ZEROS[:wanted]:
+            yield done, block
+        done += wanted
     # Asking for one byte more also makes the inflater verify its checksum.
     if stream.read(1):
         msg = f"more data than the {header.nbytes:,} bytes of voxels that the header declares"

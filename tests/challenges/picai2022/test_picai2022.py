@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -500,3 +503,15 @@ def test_a_column_that_is_nearly_the_right_one_is_not_ignored(reference: Path, s
     (reference / "cases.csv").write_text("case,csPCa\nP1,YES\nP2,YES\nP3,NO\nP4,NO\n")
     with pytest.raises(CohortError, match="has a column 'csPCa'; is it cspca"):
         score(reference, submission)
+
+
+def test_a_cohort_is_scored_without_loading_the_compiler_or_scipy(reference: Path, submission: Path) -> None:
+    """Both take longer to load than a hundred exams to score."""
+    code = (
+        "import sys, isocenter; "
+        f"isocenter.evaluate('picai2022-from-maps', reference={str(reference)!r}, submission={str(submission)!r}); "
+        "print(sorted({'numba', 'scipy', 'isocenter.stats'} & set(sys.modules)))"
+    )
+    environment = {**os.environ, "ISOCENTER_CACHE": "off"}
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    assert result.stdout == "[]\n"

@@ -14,10 +14,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from isocenter.metrics import Candidates, candidates, case_likelihood
+from isocenter.metrics import Candidates, candidates_of_voxels, case_likelihood
 from isocenter.problems import Remark, Trouble, code_of_error
 from isocenter.submissions import VOLUME_SUFFIXES, GridPolicy, ImageFile, Reading
-from isocenter.volumes import File, Folder, Grid, Volume, VolumeError, read_bytes, read_numpy
+from isocenter.volumes import File, Folder, Foreground, Grid, Volume, VolumeError, read_bytes, read_numpy
 
 LIKELIHOOD = "likelihood.json"
 SUFFIXES = (*VOLUME_SUFFIXES, ".npz", ".npy")
@@ -30,6 +30,7 @@ _LONGEST = 10_000_000
 _MOST_CANDIDATES = 1000
 # A map without candidates says that there is nothing; a likelihood above this says the contrary.
 _LIKELY = 0.5
+_MAP_FILE = ImageFile(bounds=(0.0, 1.0), interpolation="nearest", sparse=True)
 
 Declared = Literal["max", "bayesian"]
 """How the likelihood of a patient follows from the map, where the submission says so; see `case_likelihood`."""
@@ -123,15 +124,15 @@ class AnswerFolder:
             if maps[0].endswith((".npz", ".npy")):
                 array = read_numpy(files[maps[0]], keys=_KEYS, shape=grid.shape)
                 remark = "a numpy file says nothing of its geometry; voxels are compared by their index"
-                reading = Reading(Volume(array, grid), (Remark("note", remark),), (("index_trusted", 0.0),))
+                image = Foreground.of_volume(Volume(array, grid))
+                reading = Reading(image, (Remark("note", remark),), (("index_trusted", 0.0),))
             else:
-                reading = ImageFile(bounds=(0.0, 1.0), interpolation="nearest").read(
-                    files[maps[0]], grid=grid, policy=policy
-                )
+                reading = _MAP_FILE.read(files[maps[0]], grid=grid, policy=policy)
         except (ValueError, TypeError) as error:
             return Trouble.of_error(error, prefix=f"{maps[0]}: "), Reading(None)
         try:
-            found = candidates(reading.value.array.T)
+            # Flattened with x fastest, as an array (z, y, x) is.
+            found = candidates_of_voxels(reading.value.voxels, reading.value.values, grid.shape[::-1])
         except ValueError as error:
             text = f"{maps[0]}: {error} (voxels are counted z, y, x)"
             return Trouble(text, code_of_error(error, otherwise="bad_values")), Reading(None)

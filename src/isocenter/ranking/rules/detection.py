@@ -23,7 +23,6 @@ from isocenter.ranking.rules._base import CaseValues, Naming, RankingRule, check
 from isocenter.ranking.rules._settings import TiesSetting, Tolerance
 from isocenter.resampling.counts import Reject, Resamples
 from isocenter.schema import Allowed, quoted
-from isocenter.stats import detection_draws
 
 if TYPE_CHECKING:
     from isocenter.ranking.rules._variants import Asked, Variant
@@ -172,6 +171,8 @@ class DetectThenRank(RankingRule):
         if any(row.missing + row.failed for row in board.rows):
             msg = "where cases are left out, submissions have cohorts of their own, and no draw is one of all"
             raise ValueError(msg)
+        from isocenter.stats import detection_draws  # it is large, and scoring needs none of it
+
         names = sorted(row.submission for row in board.rows)
         found = [self.findings(scores.filter(pl.col("submission") == name)) for name in names]
         of = [_PARTS.index(part) for part in self._parts]

@@ -33,7 +33,6 @@ from isocenter.ranking.rules.mean import MeanThenRank
 from isocenter.resampling.counts import Reject, Resamples
 from isocenter.resampling.matrices import Floats
 from isocenter.schema import Allowed, Read, Within, Written, Wrong, choice
-from isocenter.stats import adjust, signed_rank_matrix
 
 WIN_SHARE = catalogue.register(
     Metric("win_share", "", "higher", (0.0, 1.0), 3, "share of the others that it is significantly better than")
@@ -236,6 +235,8 @@ class TestThenRank(OfOneMetric):
 
     def _adjust(self, p: Floats, family: NDArray[np.bool_], competing: NDArray[np.bool_]) -> None:
         """Adjust in place: teams among themselves, and what stands beside them each as if it were one more team."""
+        from isocenter.stats import adjust
+
         of_teams = p[family].copy()
         for row in np.flatnonzero(~competing):
             others = np.flatnonzero(competing)
@@ -249,6 +250,8 @@ class TestThenRank(OfOneMetric):
         shares = np.zeros((size, draws.replicates))
         if size < 2:
             return shares
+        from isocenter.stats import signed_rank_matrix  # it is large, and scoring needs none of it
+
         metric = catalogue.get(self.metric)
         assert metric.better != "neither"
         others = competing.sum() - competing
