@@ -54,7 +54,7 @@ def run(folder: Path) -> None:  # noqa: ARG001  nothing is written
             compare(f"One case of {'×'.join(map(str, shape))} in memory, {name}", ours, {"picai_eval": theirs})
 
 
-def whole_processes(folder: Path, *, cases: int = 100, repeat: int = 3) -> None:
+def whole_processes(folder: Path, *, cases: int = 200, repeat: int = 3) -> None:
     """Score a cohort from its files in a process of its own, with all that it imports: ours and picai_eval by turns.
 
     The exams are the first real ones where they are at hand, with an algorithm's masks as maps; else synthetic ones of

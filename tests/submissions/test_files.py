@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -155,11 +156,13 @@ class CountedFile:
         raise FileNotFoundError(name)
 
 
-@pytest.mark.parametrize("kind", [MaskFile(), ImageFile(), ImageFile(sparse=True)])
-def test_header_and_voxels_are_read_by_opening_the_file_once(kind: MaskFile | ImageFile, tmp_path: Path) -> None:
+@pytest.mark.parametrize("make", [MaskFile, ImageFile, lambda: ImageFile(sparse=True)])
+def test_header_and_voxels_are_read_by_opening_the_file_once(
+    make: Callable[[], MaskFile | ImageFile], tmp_path: Path
+) -> None:
     write(Volume(np.eye(4, dtype=np.uint8)[:, :, None], Grid((4, 4, 1))), tmp_path / "mask.nii.gz")
     file = CountedFile((tmp_path / "mask.nii.gz").read_bytes())
-    kind.read(file, grid=Grid((4, 4, 1)), policy="refuse")
+    make().read(file, grid=Grid((4, 4, 1)), policy="refuse")
     assert file.opened == ["mask.nii.gz"]
 
 

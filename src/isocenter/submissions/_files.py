@@ -249,8 +249,10 @@ class ImageFile(_VolumeFile):
     def _check_values(self, image: Volume | Foreground) -> None:
         """Refuse what is not finite or out of bounds."""
         values = image.values if isinstance(image, Foreground) else image.array
-        others = {"initial": 0} if values.size < image.grid.voxels else {}
-        low, high = float(values.min(**others)), float(values.max(**others))  # NaN, if there is one
+        if values.size < image.grid.voxels:  # what was left out is 0
+            low, high = float(values.min(initial=0)), float(values.max(initial=0))
+        else:
+            low, high = float(values.min()), float(values.max())  # NaN, if there is one
         if not (np.isfinite(low) and np.isfinite(high)):
             wrong = ~np.isfinite(values)
             if isinstance(image, Foreground):
