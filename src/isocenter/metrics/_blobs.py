@@ -15,8 +15,8 @@ from isocenter.metrics._lesions import Connectivity
 Shape = tuple[int, int, int]
 
 # Up to here numpy alone is quick enough: the compiler takes longer to load than hundreds of such volumes.
-_FEW_BYTES = 1 << 21
-_FEW_VOXELS = 1 << 16
+_FEW_BYTES = 1 << 25
+_FEW_VOXELS = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)

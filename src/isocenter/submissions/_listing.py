@@ -89,17 +89,17 @@ def _folder(root: Path, *, trusted: bool) -> Listing:
         problems.append(Problem("warning", message, file=name, code="not_looked_at"))
 
     for folder, folders, files in os.walk(root, followlinks=trusted, onerror=cannot):
-        below = Path(folder).relative_to(root)
+        home = Path(folder)
+        below = home.relative_to(root)
+        above = f"{below.as_posix()}/" if below.parts else ""
         if len(below.parts) >= _MAX_DEPTH and folders:
             message = "what lies deeper than this is not looked at"
             problems.append(Problem("note", message, file=below.as_posix(), code="not_looked_at"))
             folders.clear()
         folders.sort()
-        seen += [(below / name).as_posix() for name in folders]
-        links = [] if trusted else [name for name in folders if Path(folder, name).is_symlink()]
-        entries += [
-            _entry(Path(folder, name), (below / name).as_posix(), trusted=trusted) for name in sorted(files + links)
-        ]
+        seen += [f"{above}{name}" for name in folders]
+        links = [] if trusted else [name for name in folders if (home / name).is_symlink()]
+        entries += [_entry(home / name, f"{above}{name}", trusted=trusted) for name in sorted(files + links)]
     return Listing(root.name or str(root), tuple(entries), tuple(problems), tuple(seen))
 
 

@@ -112,7 +112,7 @@ def _the_one(candidates: list[Entry], case: str, spec: FileSpec) -> File | Probl
 
 def is_junk(name: str) -> bool:
     """Whether a file or folder is one that operating systems and editors leave behind."""
-    return any(part in _JUNK or part.startswith("._") for part in PurePosixPath(name).parts)
+    return any(part in _JUNK or part.startswith("._") for part in name.split("/"))
 
 
 def _sort_out_junk(listing: Listing) -> tuple[list[Entry], list[Problem]]:
