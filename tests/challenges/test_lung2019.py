@@ -221,9 +221,9 @@ def test_the_totals_of_the_printed_table(edition: editions.Edition, golden_ranki
     """From the printed scores, in which places tie that did not: shared prizes keep their sum."""
     expected = golden_ranking["lung_prizes"]
     assert sum(award.amount for award in won(edition, "1")) == expected["phase1_places_sum"]
-    weeks = {bonus.title: "1" for bonus in edition.bonuses if bonus.phase == "phase-1"}
+    weeks = {bonus.title: ("1",) for bonus in edition.bonuses if bonus.phase == "phase-1"}
     totals = {
-        "phase1_total": sum(award.amount for award in won(edition, "1", named=weeks)),
+        "phase1_total": sum(award.amount for award in won(edition, "1", leaders=weeks)),
         "phase2_total": sum(award.amount for award in won(edition, "2")),
         # The scores behind the payouts are known only to lie in these intervals, of which the upper end is included.
         "phase3_total": sum(award.amount for award in won(edition, "3", scores=implied(golden_ranking))),

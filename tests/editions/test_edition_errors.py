@@ -116,7 +116,8 @@ WEIGHTED = (
 METRICS = "write names of metrics in quotes between brackets, or []"
 OVER = '"case" is not allowed; write "cases", "parts" or "parts-within-cases" (did you mean "cases"?)'
 RULES = (
-    'write "mean", "quantile", "trimmed-mean", "mean-rank", "weighted-ranks", "tests", "normalised-sum" or "detection"'
+    'write "mean", "quantile", "trimmed-mean", "mean-rank", "weighted-ranks", "tests", "normalised-sum", "detection" '
+    'or "cohort-statistic"'
 )
 MISSING = (
     'write a number, "worst", "worst-observed", "worst-observed-anywhere", "rank-last", "leave-out", "disqualify" '

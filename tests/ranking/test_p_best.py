@@ -143,7 +143,9 @@ class TestFields:
         values[1] = values[0] - 0.05 + 0.01 * rng.standard_normal(200)  # a variant that is worse in nearly every case
         chance = chances(values)
         assert chance[0] > 0.7
-        assert chance[1] < 0.05
+        assert (
+            chance[1] < 0.08
+        )  # by chance alone it would be about as good as the first: the covariance is made careful
 
     @settings(max_examples=20, deadline=None)
     @given(

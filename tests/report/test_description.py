@@ -254,10 +254,10 @@ def test_run_time_limits_and_ties_of_weighted_ranks_are_told() -> None:
 
 def test_statistics_tell_what_is_computed_by_default() -> None:
     text = answer(described(), "28a")
-    assert "95 % percentile interval, of 10,000 draws of the cases with replacement (seed 0)" in text
+    assert "95 % percentile interval, of 10,000 bootstrap resamples of the cases (seed 0)" in text
     assert "by Holm's method, significant at 0.05" in text
     tests = inspect.signature(ranking.significance).parameters
-    assert [tests[name].default for name in ("family", "test", "alternative")] == ["winner-vs-rest", "wilcoxon", None]
+    assert [tests[name].default for name in ("family", "test", "alternative")] == ["winner-vs-rest", None, None]
     assert inspect.signature(ranking.bootstrap_ranks).parameters["interval"].default == "percentile"
     labels = [block["label"] for block in json.loads(text)]
     assert labels == [

@@ -27,9 +27,12 @@ def test_every_calculation_has_golden_numbers(calculations: dict[str, Any]) -> N
 @pytest.mark.parametrize("name", EXPECTED)
 def test_every_number_is_the_same_to_the_bit(name: str, calculations: dict[str, Any]) -> None:
     found = json.loads(json.dumps(calculations[name](), allow_nan=False))
-    assert [path for path, _ in leaves(found)] == [path for path, _ in leaves(EXPECTED[name])]
+    values = dict(leaves(found))
+    golden = dict(leaves(EXPECTED[name]))
+    assert [path for path in values if path in golden] == list(golden)  # results may have learnt to say more
     tolerances = [(place, tolerance) for (of, place), tolerance in RELATIVE.items() if of == name]
-    for (path, value), (_, expected) in zip(leaves(found), leaves(EXPECTED[name]), strict=True):
+    for path, expected in golden.items():
+        value = values[path]
         within = [tolerance for place, tolerance in tolerances if path.startswith(place)]
         if within and isinstance(expected, float):
             assert value == pytest.approx(expected, rel=within[0], abs=0), path

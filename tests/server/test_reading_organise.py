@@ -71,7 +71,7 @@ def test_before_the_draw_readers_are_a_number_and_pooled_answers(there):
 
 
 def test_the_preview_of_a_draw_shows_how_even_it_can_be_and_decides_nothing(there):
-    assert "0 readers have joined, for 2 blocks" in page_of(there, "?preview=1")
+    assert "0 readers for 2 blocks: the cases of 2 blocks would never be read" in page_of(there, "?preview=1")
     there.joins("reader")
     there.joins("rahel")
     text = page_of(there, "?preview=1")

@@ -93,6 +93,7 @@ def test_every_kind_of_rule_has_an_example(kind: str) -> None:
     several = {"metrics": ["dice", "jaccard"], "missing": "worst"}
     one = {"metric": "dice", "missing": "worst"}
     settings = {
+        "cohort-statistic": {"statistic": "balanced_accuracy", "missing": "disqualify"},
         "detection": {"metric": "auroc", "missing": "leave-out"},
         "mean-rank": several | {"ties": "min"},
         **dict.fromkeys(("weighted-ranks", "normalised-sum"), several),

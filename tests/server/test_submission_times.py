@@ -45,7 +45,7 @@ def test_the_page_says_how_it_was_measured(world):
     assert said["Waited"] == "12 s"
     assert said["Took"] == "3 min 20 s"
     assert said["Attempts"] == "2 of at most 3; earlier ones were lost with their workers"
-    assert said["Seed"].startswith("0, of 10000 draws of the cases. From it follow the 95 % intervals")
+    assert said["Seed"].startswith("0, of 10000 bootstrap resamples of the cases. From it follow the 95 % intervals")
     assert {"Evaluator", "Reference", "Rules", "Measured"} <= said.keys()
 
 

@@ -31,7 +31,7 @@ def describe(rule: Rule) -> dict[str, Any]:
     >>> from isocenter.ranking import FixedValue, MeanThenRank
     >>> describe(MeanThenRank("dice", missing=FixedValue(0)))  # doctest: +NORMALIZE_WHITESPACE
     {'rule': 'mean', 'metric': 'dice', 'missing': 0.0, 'ties': 'min', 'tolerance': 1e-09, 'over': 'cases',
-     'undefined': 'refuse'}
+     'undefined': 'refuse', 'part': ''}
     """
     from isocenter.schema.tables import settings_of
 
@@ -63,8 +63,8 @@ def rule_of(description: Mapping[str, Any], *, measured: Collection[str] | None 
 
     Examples
     --------
-    >>> rule_of({"rule": "quantile", "metric": "dice", "missing": "worst"})
-    QuantileThenRank(metric='dice', missing=WorstPossible(), q=0.5, ties='min', tolerance=1e-09)
+    >>> rule_of({"rule": "quantile", "metric": "dice", "missing": "worst"}).q
+    0.5
     >>> rule_of({"rule": "mean", "metric": "dice", "missing": "worst", "ties": "max"})
     Traceback (most recent call last):
     isocenter.ranking.rules._problems.DescriptionError: ties: "max" is not allowed; write "min", "average" or "dense"

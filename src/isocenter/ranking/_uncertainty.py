@@ -284,7 +284,10 @@ def _components(row: BoardRow, found: RankUncertainty) -> tuple[Component, ...]:
     for part in row.components:
         if part.metric in found.drawn.components:
             draws = found.drawn.components[part.metric][at : at + 1]
-            bounds = percentile_interval(draws, level=found.level)
+            if np.isnan(draws).all():
+                parts.append(part)
+                continue
+            bounds = percentile_interval(draws[:, ~np.isnan(draws[0])], level=found.level)
             parts.append(replace(part, low=float(bounds.low[0]), high=float(bounds.high[0])))
         else:
             parts.append(part)

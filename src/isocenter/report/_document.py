@@ -170,7 +170,7 @@ def table(
     Examples
     --------
     >>> table("teams", "Teams by size.", ["Team", "Members #"], [("Aare", 3), ("Inn", None)]).rows[1]
-    ('Inn', Cell(text='–', value=None, shade=0.0, strong=False))
+    ('Inn', Cell(text='–', value=None, shade=0.0, strong=False, error=None))
     """
     heads = tuple(
         column if isinstance(column, Column) else Column(column.removesuffix("#").strip(), column.endswith("#"))

@@ -209,7 +209,7 @@ def exceeding_flips(
         return np.abs(sums) if alternative == "two-sided" else -sums if alternative == "worse" else sums
 
     limit = float(turn(np.array(math.fsum(values)))) + _NOISE * float(np.abs(values).sum())
-    beyond = sum(np.count_nonzero(turn(signs @ values) > limit) for signs in draw_flips(n, replicates, seed))
+    beyond = sum(int(np.count_nonzero(turn(signs @ values) > limit)) for signs in draw_flips(n, replicates, seed))
     return SignFlip(shown, n, beyond / replicates, "drawn", "mean", alternative, replicates, seed)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from isocenter.ranking._board import Board, BoardRow, Component, Note
-from isocenter.ranking._drawn import Drawable, Drawn
+from isocenter.ranking._drawn import Drawable, Drawn, Rejecting
 from isocenter.ranking._entry import Role
 from isocenter.ranking.rules._base import Rule, capabilities_of
 from isocenter.resampling.counts import Resamples
@@ -61,14 +61,22 @@ def show_beside(board: Board, rule: Rule, scores: pl.DataFrame, roles: Mapping[s
 def draw_beside(
     drawn: Drawn, rule: Rule, scores: pl.DataFrame, draws: Resamples, roles: Mapping[str, Role] | None
 ) -> Drawn:
-    """The draws of a rule with those of what stands beside its score; who lacks a number there has NaN in all."""
+    """The draws of a rule with those of what stands beside its score; NaN where a submission has no number there."""
     found = dict(drawn.components)
     for other in capabilities_of(rule).beside:
         if other.metric in found or not isinstance(other, Drawable):
             continue
-        its = other.draw(scores, draws, roles=roles)
+        # A resample that has something to rank by may have no case in which this one of the metrics is defined.
+        reject = other.rejects(scores, roles=roles) if isinstance(other, Rejecting) else None
+        rejected = None if reject is None else np.asarray(reject(draws.counts.astype(np.int32)), np.bool_)
+        usable = np.ones(draws.replicates, np.bool_) if rejected is None else ~rejected
+        if not usable.any():
+            continue
+        its = other.draw(scores, draws if usable.all() else Resamples(draws.by_case[:, usable]), roles=roles)
         at = {submission: place for place, submission in enumerate(its.submissions)}
-        found[other.metric] = np.array(
-            [its.scores[at[one]] if one in at else np.full(draws.replicates, np.nan) for one in drawn.submissions]
-        ).reshape(len(drawn.submissions), draws.replicates)
+        beside = np.full((len(drawn.submissions), draws.replicates), np.nan)
+        for row, submission in enumerate(drawn.submissions):
+            if submission in at:
+                beside[row, usable] = its.scores[at[submission]]
+        found[other.metric] = beside
     return replace(drawn, components=found)

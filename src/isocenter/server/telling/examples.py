@@ -52,6 +52,13 @@ def _numbers(rule: Rule) -> pl.DataFrame:
     given: tuple[str, ...] = getattr(rule, "given", ())
     parts = ("",) if getattr(rule, "over", "cases") == "cases" else ("part 1", "part 2")
     rows: list[tuple[Any, ...]] = []
+    if sources := getattr(rule, "sources", {}):
+        for team, likelihoods in _LIKELIHOODS.items():
+            for number, (case, likelihood) in enumerate(zip(_CASES, likelihoods, strict=False)):
+                values = _inputs(number, likelihood)
+                for part in rule.parts or ("",):  # type: ignore[attr-defined]
+                    rows += [(team, case, part, metric, values.get(name)) for name, metric in sources.items()]
+        return _table(rows, rule.reads)
     for team in _TEAMS:
         for i, metric in enumerate(rule.reads):
             good = _HOW_GOOD[i % len(_HOW_GOOD)][team]
@@ -59,6 +66,23 @@ def _numbers(rule: Rule) -> pl.DataFrame:
                 rows += [(team, case, part, metric, _value(metric, how - 0.1 * k)) for k, part in enumerate(parts)]
         rows += [(team, "", "", metric, _SECONDS[team]) for metric in given]
     return _table(rows, rule.reads)
+
+
+def _inputs(number: int, likelihood: float) -> dict[str, float]:
+    """What statistics of a cohort are made of: what a patient is, and what a team with this likelihood says."""
+    truth = float(_PATIENTS[number])
+    found = 4.0 * (likelihood if truth else 1 - likelihood)
+    return {
+        "truth": truth,
+        "predicted": float(likelihood > 0.5),
+        "probability": likelihood,
+        "time": 100.0 * (1 + number),
+        "event": 1.0,
+        "risk": likelihood,
+        "tp": found,
+        "fp": 1.0,
+        "fn": 4.0 - found,
+    }
 
 
 def _value(metric: str, how: float) -> float:
@@ -110,7 +134,8 @@ def _measured(rule: Rule, table: pl.DataFrame, board: Board) -> Block:
         }
         caption = f"Means over three cases, the ranks by them, and the {score.name} of the board"
     else:
-        [metric] = map(catalogue.get, rule.reads[:1])
+        # Of inputs of a statistic the last one is what a team says; the first ones are the truth.
+        [metric] = map(catalogue.get, rule.reads[-1:] if getattr(rule, "sources", {}) else rule.reads[:1])
         cells = dict.fromkeys((case, part) for _, case, part, name, _, _ in table.iter_rows() if name == metric.name)
         cells = {cell: None for cell in cells if cell[1] or not any(case == cell[0] and part for case, part in cells)}
         head = tuple(f"{case}, {part}" if part else case for case, part in cells)
