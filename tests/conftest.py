@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import rich.style  # noqa: F401 (draws a random number when it is imported, which must not be while hypothesis draws)
 from hypothesis import settings
 
 from isocenter.volumes import Grid, Volume, write

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import math
 import warnings
 from collections.abc import Sequence
@@ -74,21 +73,6 @@ def peer(*arguments: Any, **keywords: Any) -> Any:
         # Its own interpolation takes every axis for a regular one, without a word.
         regular = all(np.allclose(np.diff(axis), axis[1] - axis[0]) for axis in places[2])
         return pymedphys.gamma(*places, interp_algo="pymedphys" if regular else "scipy", **keywords)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def compiled() -> None:
-    """Both compile before anything is drawn: what compilers leave behind uses `random`, which strategies must not."""
-    axes = [np.arange(4.0)] * 3
-    dose = np.ones((4, 4, 4))
-    for shift in (0.0, 0.5):
-        moved = [axis + shift for axis in axes]
-        peer(axes, dose, moved, dose, 3, 1, interp_fraction=3)
-        for keep_map in (True, False):
-            gamma_analysis(
-                dose, dose, axes=axes, evaluation_axes=moved, dose_percent=3, distance_mm=1, keep_map=keep_map
-            )
-    gc.collect()
 
 
 @st.composite
