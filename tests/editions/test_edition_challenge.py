@@ -188,7 +188,7 @@ def test_a_missing_case_cannot_count_as_an_impossible_value() -> None:
 
 
 def test_the_worst_of_a_metric_without_bound_does_not_exist() -> None:
-    unbounded = "test_distance"
+    unbounded = "edition_test_distance"
     catalogue.register(catalogue.Metric(unbounded, "mm", "lower", (0.0, math.inf), 1, "a distance, for this test"))
     boards = {"main": MeanThenRank(unbounded, missing=FixedValue(1.0))}
     challenge = replace(PLAIN, metrics=(unbounded,), boards=boards)
