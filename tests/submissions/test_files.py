@@ -233,3 +233,10 @@ def test_a_sparse_image_is_resampled_as_a_whole_one_is(tmp_path: Path) -> None:
     whole = readings[0].value.array.ravel(order="F")
     assert np.array_equal(readings[1].value.voxels, np.flatnonzero(whole))
     assert readings[1].observations == readings[0].observations
+
+
+def test_a_refused_grid_does_not_point_to_a_qform_that_would_not_fit_either(tmp_path: Path) -> None:
+    moved = Grid(GRID.shape, GRID.spacing, origin=(9.0, 0, 0))
+    with pytest.raises(VolumeError, match="grid differs") as refused:
+        MaskFile().read(with_two_places(tmp_path / "x.nii.gz", ones(), 4.0), grid=moved, policy="refuse")
+    assert "qform" not in str(refused.value)
