@@ -98,13 +98,13 @@ def test_a_bad_table_is_not_written_and_leaves_the_old_one(tmp_path: Path) -> No
 
 
 def test_a_table_of_a_challenge_is_read_although_nothing_was_loaded_before(tmp_path: Path) -> None:
-    load_challenge("openkbp2020")
-    table = frame([Row("P1", "", "dose_error", 1.5)])
-    write(table, tmp_path / "team.parquet", record={"challenge": "openkbp2020"})
+    load_challenge("picai2022")
+    table = frame([Row("P1", "", "case_likelihood", 0.5)])
+    write(table, tmp_path / "team.parquet", record={"challenge": "picai2022"})
     code = "import sys; from isocenter import scores; print(scores.read(sys.argv[1])['metric'][0])"
     command = [sys.executable, "-c", code, str(tmp_path / "team.parquet")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (0, "dose_error\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, "case_likelihood\n"), done.stderr
 
 
 def test_a_table_of_a_challenge_that_is_not_installed_says_so(tmp_path: Path) -> None:
