@@ -324,7 +324,7 @@ def _shown(metric: str, value: float) -> str:
 
 
 def finite(value: float | None) -> float | None:
-    """An infinite distance, to an empty mask, is no number of JSON."""
+    """The value, or None for an infinite distance to an empty mask: JSON has no such number."""
     return value if value is not None and math.isfinite(value) else None
 
 
