@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from isocenter.volumes import DiskFile, File, Folder, ZipMember, digest
+from isocenter.volumes import DiskFile, File, Folder, HeldFile, ZipMember, digest
 
 # A file that changed this recently may change again within one tick of the file system's clock.
 _SETTLED_NANOSECONDS = 2_000_000_000
@@ -45,8 +45,7 @@ def reference_digest(folder: Path | None, file: File) -> str:
     of the last change of content and of status) cannot stay the same when somebody writes to the file, except within
     one tick of its clock: a file that was changed just now is hashed again.
     """
-    state = _state(file)
-    if folder is None or state is None:
+    if folder is None or (state := _state(file)) is None:
         return digest(file)
     stamp, newest = state
     name = hashlib.sha256(stamp.encode("utf-8", "surrogateescape")).hexdigest()
@@ -71,6 +70,8 @@ def _state(file: File) -> tuple[str, int] | None:
         if not found or len(found) < len(parts):
             return None
         return "\n".join(f"{name}\0{part[0]}" for name, part in found), max(part[1] for _, part in found)
+    if isinstance(file, HeldFile):
+        return _state(file.file)
     if isinstance(file, DiskFile):
         path, member = file.path, ""
     elif isinstance(file, ZipMember):

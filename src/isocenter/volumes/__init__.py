@@ -10,7 +10,7 @@ data file of a detached header that lies beside it.
 ((512, 512, 150), (0.98, 0.98, 3.0))
 """
 
-from isocenter.volumes._files import DiskFile, File, Folder, MemoryFile, ZipMember, digest, read_bytes
+from isocenter.volumes._files import DiskFile, File, Folder, HeldFile, MemoryFile, ZipMember, digest, hold, read_bytes
 from isocenter.volumes._grid import Grid
 from isocenter.volumes._header import SUFFIXES, Header, VolumeError, suffix_of
 from isocenter.volumes._labels import LabelMap, side_by_side
@@ -31,6 +31,7 @@ __all__ = [
     "Frame",
     "Grid",
     "Header",
+    "HeldFile",
     "LabelMap",
     "MemoryFile",
     "OpenVolume",
@@ -39,6 +40,7 @@ __all__ = [
     "VolumeError",
     "ZipMember",
     "digest",
+    "hold",
     "open_volume",
     "read",
     "read_bytes",

@@ -9,13 +9,23 @@ import os
 import stat
 import zipfile
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import BinaryIO, Protocol, cast
+from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from isocenter.problems import FileError
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+PADDING = 128
+"""Bytes behind the content of a file that is held, for scanners that look further than they need."""
 
 
 class File(Protocol):
@@ -165,14 +175,105 @@ class Folder:
         return self.files[name]
 
 
+class HeldFile:
+    """A file that is read once: what is hashed and what is measured are the same bytes.
+
+    Hashing it keeps its content, if `most` bytes hold it, and whoever opens it then reads from memory. A file that was
+    not hashed, or is larger, is opened as ever.
+    """
+
+    def __init__(self, file: File, *, most: int) -> None:
+        self.file = file
+        self._most = most
+        self._content: NDArray[np.uint8] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the file."""
+        return self.file.name
+
+    def size(self) -> int:
+        """Number of bytes."""
+        return self.file.size() if self._content is None else len(self._content) - PADDING
+
+    def open(self) -> BinaryIO:
+        """A fresh stream: of what is held, or of the file."""
+        if self._content is None:
+            return self.file.open()
+        return cast(BinaryIO, io.BufferedReader(_Memory(self._content[:-PADDING].data)))
+
+    def beside(self, name: str) -> File:
+        """Another file in the same folder."""
+        return self.file.beside(name)
+
+    def padded(self) -> NDArray[np.uint8] | None:
+        """What is held, then a line end and zeros, `PADDING` bytes in all; None if nothing is."""
+        return self._content
+
+    def digest(self) -> str:
+        """SHA-256 of its bytes, in hexadecimal; they are held from now on."""
+        if self._content is None:
+            self._content = self._load()
+        if self._content is None:
+            return digest(self.file)
+        return hashlib.sha256(self._content[:-PADDING].data).hexdigest()
+
+    def _load(self) -> NDArray[np.uint8] | None:
+        """All bytes of the file with the padding behind them; None if they are too many, or not as many as it says."""
+        size = self.file.size()
+        if size > self._most:
+            return None
+        content = np.empty(size + PADDING, np.uint8)
+        with _telling_damage(self.file), self.file.open() as stream:
+            done = 0
+            while done < size and (count := stream.readinto(content[done:size].data)):  # type: ignore[attr-defined]
+                done += count
+            if done < size or stream.read(1):
+                return None
+        content[size] = ord("\n")
+        content[size + 1 :] = 0
+        return content
+
+
+class _Memory(io.RawIOBase):
+    """A stream of bytes that somebody else keeps; nothing is copied before it is read."""
+
+    def __init__(self, content: memoryview) -> None:
+        self._content = content
+        self._at = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._at, os.SEEK_END: len(self._content)}[whence]
+        self._at = min(max(start + offset, 0), len(self._content))
+        return self._at
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer).cast("B")
+        piece = self._content[self._at : self._at + len(view)]
+        view[: len(piece)] = piece
+        self._at += len(piece)
+        return len(piece)
+
+
+def hold(file: File, *, most: int) -> File:
+    """The same file, or folder of files, to be read once; as it is, if its bytes are more than `most`."""
+    if isinstance(file, Folder):
+        if file.size() > most:
+            return file
+        return Folder(file.name, {name: HeldFile(member, most=most) for name, member in file.files.items()})
+    return HeldFile(file, most=most)
+
+
 def read_bytes(file: File, *, most: int) -> bytes:
     """A small file as a whole; one that is damaged, or longer than `most` bytes, is an `OSError`."""
-    try:
-        with file.open() as stream:
-            content = stream.read(most + 1)
-    except (zipfile.BadZipFile, EOFError, zlib.error) as error:
-        msg = f"{file.name} is damaged: {error}"
-        raise FileError(msg, code="damaged") from error
+    with _telling_damage(file), file.open() as stream:
+        content = stream.read(most + 1)
     if len(content) > most:
         msg = f"{file.name} is longer than {most:,} bytes"
         raise FileError(msg, code="too_large")
@@ -184,9 +285,17 @@ def digest(file: File) -> str:
     if isinstance(file, Folder):
         lines = "".join(f"{name}\0{digest(member)}\n" for name, member in sorted(file.files.items()))
         return hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()
+    if isinstance(file, HeldFile):
+        return file.digest()
+    with _telling_damage(file), file.open() as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+
+
+@contextmanager
+def _telling_damage(file: File) -> Iterator[None]:
+    """Let what an archive says of a damaged member become an error of the file."""
     try:
-        with file.open() as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+        yield
     except (zipfile.BadZipFile, EOFError, zlib.error) as error:
         msg = f"{file.name} is damaged: {error}"
         raise FileError(msg, code="damaged") from error

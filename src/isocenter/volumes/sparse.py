@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from isocenter.atomic import replacing
 from isocenter.volumes import _sparse_kernels as kernels
-from isocenter.volumes._files import DiskFile, File
+from isocenter.volumes._files import DiskFile, File, HeldFile
 from isocenter.volumes._grid import Grid
 from isocenter.volumes._header import VolumeError, shortened
 
@@ -223,6 +223,8 @@ def _bytes(source: Source, *, most: int) -> tuple[NDArray[np.uint8], int]:
     if size > most:
         msg = f"{size:,} bytes; a file of this kind has at most {most:,}"
         raise VolumeError(msg, code="too_large")
+    if isinstance(file, HeldFile) and (held := file.padded()) is not None:
+        return held, size + 1
     data = _buffer(size + 1 + kernels.SLACK)
     done = 0
     try:
