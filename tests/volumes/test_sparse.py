@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import re
@@ -165,6 +166,22 @@ def test_every_decimal_is_rounded_as_python_rounds_it(tmp_path_factory: pytest.T
     volume = read_sparse(file(tmp_path_factory.mktemp("x"), f",data\n0,{text}\n"))
     assert volume.values is not None
     assert volume.values[0] == float(text)
+
+
+def test_any_number_of_digits_on_either_side_of_the_point_is_read_as_python_reads_it(
+    tmp_path: Path,
+) -> None:
+    rng = np.random.default_rng(3)
+    numbers = []
+    for whole, fraction, _ in itertools.product(range(11), range(11), range(4)):
+        digits = "".join(map(str, rng.integers(0, 10, whole + fraction)))
+        if digits:
+            numbers.append(f"{digits[:whole]}.{digits[whole:]}")
+    path = tmp_path / "numbers.csv"
+    path.write_text(",data\n" + "".join(f"{index * 37},{number}\n" for index, number in enumerate(numbers)))
+    values = read_sparse(path).values
+    assert values is not None
+    assert values.tolist() == [float(number) for number in numbers]
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

@@ -48,6 +48,10 @@ def values_at(
     at, size = 0, len(index)
     for k in range(len(wanted)):
         voxel = wanted[k]
+        if at < size and index[at] == voxel:  # the voxels of a structure follow each other
+            found[k] = values[at]
+            at += 1
+            continue
         step = 1
         while at + step < size and index[at + step] < voxel:
             at += step
@@ -56,7 +60,10 @@ def values_at(
             if at + step <= size and index[at + step - 1] < voxel:
                 at += step
             step //= 2
-        found[k] = values[at] if at < size and index[at] == voxel else 0.0
+        found[k] = 0.0
+        if at < size and index[at] == voxel:
+            found[k] = values[at]
+            at += 1
 
 
 @njit(nogil=True, cache=True)

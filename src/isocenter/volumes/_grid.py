@@ -18,6 +18,8 @@ Triple = tuple[float, float, float]
 # Wider than any scanner and finer than any microscope; beyond them a header is wrong and arithmetic overflows.
 _SPACING = (1e-6, 1e6)
 _FURTHEST = 1e9
+_IDENTITY = np.eye(3)
+_SKEW = 1e-3 + 1e-5 * _IDENTITY  # how far products of cosines may lie from those of perpendicular unit vectors
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Grid:
             msg = f"origin must be three finite numbers of millimetres, not {origin}"
             raise CodedError(msg, code="bad_geometry")
         matrix = np.asarray(self.direction, dtype=float).reshape(3, 3)
-        if not ((abs(matrix) < 2).all() and np.allclose(matrix.T @ matrix, np.eye(3), atol=1e-3)):
+        if not ((abs(matrix) < 2).all() and (abs(matrix.T @ matrix - _IDENTITY) <= _SKEW).all()):
             msg = f"direction is not made of three perpendicular unit vectors: {matrix.tolist()}"
             raise CodedError(msg, code="bad_geometry")
         for name, value in (("shape", shape), ("spacing", spacing), ("origin", origin)):

@@ -366,6 +366,19 @@ def _read_value(data: int, at: int, begin: int, end: int, rest: np.uint64) -> tu
 
     The bits of `rest` are its bytes that are not digits: perhaps a minus, a point, an E with a sign.
     """
+    point = _trailing_zeros(rest)
+    whole, fraction = point - begin, end - point - 1
+    # Nearly all are like 19.8: a point and nothing else, with up to seven digits behind it. The digits on both sides
+    # of the point are put together and read at once; what does not fit into eight bytes is read before them.
+    alone = rest != _U0 and rest & (rest - _U1) == _U0
+    if alone and 0 < whole <= 8 and 0 < fraction < 8 and _byte_at(data, at + point) == _POINT:
+        shift = _U8 * np.uint64(fraction)
+        before = _word_at(data, at + point - 8) & LAST[whole]
+        mantissa = _eight_digits(_word_at(data, at + end - 8) & LAST[fraction] | before >> shift)
+        if whole + fraction > 8:
+            mantissa += _eight_digits(before << (_U64 - shift)) * TENS[8]
+        # At most 15 digits and 10⁷ are exact as doubles, so that one division rounds once.
+        return _bits_of(np.float64(np.int64(mantissa)) / POWERS[fraction]), True
     negative = _byte_at(data, at + begin) == _MINUS
     if negative:
         rest &= rest - _U1

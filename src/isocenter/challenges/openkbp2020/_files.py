@@ -129,16 +129,16 @@ class Prediction:
             raise VolumeError(msg, code="bad_format")
         volume = read_sparse(file, repeated="last")
         assert volume.values is not None
-        _refuse_absurd(volume.values)
+        lowest, highest = _refuse_absurd(volume.values)
         remarks: list[Remark] = []
         if volume.repeated:
             text = f"{volume.repeated:,} lines are for a voxel that has one already; the last counts"
             remarks.append(Remark("warning", text))
-        if negative := int((volume.values < 0).sum()):
-            lowest = volume.values.min()
+        if lowest < 0:
+            negative = np.count_nonzero(volume.values < 0)
             text = f"{negative:,} voxels have a negative dose, down to {lowest:g} Gy; it counts as it is"
             remarks.append(Remark("warning", text))
-        if not volume.values.any():
+        if lowest == highest == 0:
             remarks.append(Remark("warning", "there is no dose in this file"))
         return Reading(SparseDose(volume.index, volume.values), tuple(remarks))
 
@@ -146,11 +146,18 @@ class Prediction:
 _REQUIRED = ("dose", "possible_dose_mask", "voxel_dimensions")
 
 
-def _refuse_absurd(doses: NDArray[np.float64]) -> None:
-    """Numbers that are no dose in any unit, and whose squares would overflow."""
-    if len(doses) and (largest := float(np.abs(doses).max())) > _MOST_GY:
+def _refuse_absurd(doses: NDArray[np.float64]) -> tuple[float, float]:
+    """Refuse numbers that are no dose in any unit, and whose squares would overflow; returns the range of the others.
+
+    Without any number it is that of the voxels that have none: 0 Gy.
+    """
+    if not len(doses):
+        return 0.0, 0.0
+    lowest, highest = float(doses.min()), float(doses.max())
+    if (largest := max(-lowest, highest)) > _MOST_GY:
         msg = f"holds {largest:g}; no dose is larger than {_MOST_GY:g} Gy"
         raise VolumeError(msg, code="bad_values")
+    return lowest, highest
 
 
 def _points(file: File) -> dict[Criterion, float]:
