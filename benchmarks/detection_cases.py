@@ -79,6 +79,7 @@ def whole_processes(folder: Path, *, cases: int = 200, repeat: int = 3) -> None:
             command = [sys.executable, "-c", program, str(sides["reference"]), str(sides["submission"])]
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             environment = {**os.environ, "ISOCENTER_CACHE": cache}
+            environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
             done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             took.setdefault(title, []).append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
