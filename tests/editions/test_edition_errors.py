@@ -417,7 +417,7 @@ def test_the_good_file_is_good() -> None:
             "phases[2].gridd",
             '"gridd" is not known; what can be set here is '
             "name, title, opens, closes, results, announced, admission, after, top, continues, quota, quota_per, "
-            "refund, counts, visibility, announce, verification, ladder, decimals, cases",
+            "refund, counts, visibility, announce, verification, ladder, decimals, cases, cohorts",
         ),
         (
             "quota = 5",

@@ -19,6 +19,7 @@ from isocenter.editions import (
     Assessment,
     BoardRule,
     Bonus,
+    Cohort,
     Datasets,
     Edition,
     Mission,
@@ -220,14 +221,14 @@ def test_a_setting_follows_its_description_and_what_is_allowed() -> None:
 def test_every_field_of_the_model_is_in_the_file_with_its_description() -> None:
     # Comments are wrapped, so the text is compared without its line breaks.
     text = " ".join(render(EDITION).replace("\n#", " ").split())
-    for model in (Edition, Phase, Policies, Prize, Bonus, Payout, BoardRule, *DESCRIPTION):
+    for model in (Edition, Phase, Cohort, Policies, Prize, Bonus, Payout, BoardRule, *DESCRIPTION):
         for name, field in model.model_fields.items():
             assert field.description
             assert field.description in text
             for choice, meaning in allowed_in(field).choices.items():
                 assert f"{choice} " in text
                 assert meaning in text
-            assert re.search(rf"^(# )?(\[\[?{name}\]\]?|{name} = .+)$", render(EDITION), re.MULTILINE), name
+            assert re.search(rf"^(# )?(\[\[?(\w+\.)?{name}\]\]?|{name} = .+)$", render(EDITION), re.MULTILINE), name
 
 
 def test_comments_are_at_most_a_hundred_columns_wide() -> None:
@@ -250,10 +251,13 @@ def test_what_is_absent_is_shown_as_a_comment_that_sets_nothing() -> None:
 def test_every_commented_setting_is_valid_once_its_mark_is_removed() -> None:
     # `after`, `top` and `continues` go with an admission that makes use of them; the next test sets them.
     text = re.sub(
-        r"^# (?!after|top|continues)(\w+ = .*|\[\[\w+\]\]|\[\w+\])$", r"\1", render(EDITION), flags=re.MULTILINE
+        r"^# (?!after|top|continues)(\w+ = .*|\[\[[\w.]+\]\]|\[\w+\])$", r"\1", render(EDITION), flags=re.MULTILINE
     )
     edition = parse(text)
     assert edition.phases[0].quota == 5
+    results = datetime(2020, 12, 1, 7, tzinfo=UTC)
+    (cohort,) = edition.phases[0].cohorts
+    assert cohort == Cohort(name="holdout", title="Holdout set", results=results, cases=100)
     assert edition.phases[0].announced == datetime(2020, 6, 1, 10, tzinfo=UTC)
     assert edition.policies == Policies(missing=0, undefined="leave-out", ties="min", announce=10)
     assert edition.prizes == (Prize(place=1, amount=Decimal(500), currency="EUR", phase="test"),)

@@ -26,7 +26,7 @@ from isocenter.editions._equity import Batch, Tally, sealed, tally
 from isocenter.editions._forms import AnswerProblem, Answers, TeamState, check_answers, missing, void_reasons
 from isocenter.editions._model import Edition, Policies
 from isocenter.editions._own_board import board_rule
-from isocenter.editions._phase import Phase
+from isocenter.editions._phase import Cohort, Phase, name_on_cohort, split_cohort
 from isocenter.editions._pooling import LEAST, Pooled, PooledRows, pool, pool_rows
 from isocenter.editions._problems import EditionError, EditionProblem
 from isocenter.editions._questions import DECLINED, EquityQuestion, Question, Terms
@@ -52,6 +52,7 @@ __all__ = [
     "Batch",
     "BoardRule",
     "Bonus",
+    "Cohort",
     "Datasets",
     "Edition",
     "EditionError",
@@ -88,6 +89,7 @@ __all__ = [
     "in_force",
     "load",
     "missing",
+    "name_on_cohort",
     "new",
     "parse",
     "phase_of",
@@ -98,6 +100,7 @@ __all__ = [
     "sealed",
     "show_board",
     "sight",
+    "split_cohort",
     "tally",
     "verdict_on",
     "void_reasons",

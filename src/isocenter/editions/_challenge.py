@@ -124,12 +124,11 @@ def apply(edition: Edition, challenge: Challenge, *, phase: str | None = None) -
 
 
 def phase_of(edition: Edition, name: str | None) -> Phase:
-    """The phase of a name; the one that closes last if none is named."""
+    """The phase of a name, or with its cohort as in "test.holdout"; the one that closes last if none is named."""
     if name is None:
         return edition.last_phase
-    for phase in edition.phases:
-        if phase.name == name:
-            return phase
+    if (phase := edition.find_scored(name)) is not None:
+        return phase
     known = ", ".join(phase.name for phase in edition.phases)
     raise EditionError(
         [EditionProblem(None, "phases", show(name), f"there is no phase {show(name)}; there are {known}")]

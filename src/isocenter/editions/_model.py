@@ -24,7 +24,7 @@ from pydantic_core import PydanticCustomError
 
 from isocenter.editions._description import Assessment, Datasets, Mission, Organisation, Summary
 from isocenter.editions._own_board import Board, OwnBoard
-from isocenter.editions._phase import Phase
+from isocenter.editions._phase import Phase, split_cohort
 from isocenter.editions._questions import EquityQuestion, Question, Terms
 from isocenter.editions._reading import Reading, Stage
 from isocenter.editions._values import (
@@ -341,7 +341,18 @@ class Edition(Table):
 
     def continued_by(self, phase: Phase) -> Phase | None:
         """The phase whose board goes on in another one."""
-        return next((before for before in self.phases if before.name == phase.continues), None)
+        return None if phase.continues is None else self.find_scored(phase.continues)
+
+    @property
+    def scored(self) -> tuple[Phase, ...]:
+        """Every phase, each followed by itself on its further cohorts; see `Phase.scored`."""
+        return tuple(scored for phase in self.phases for scored in phase.scored)
+
+    def find_scored(self, name: str) -> Phase | None:
+        """The phase of a name such as "test", or of one with a cohort, such as "test.holdout"; None without one."""
+        of = split_cohort(name)[0]
+        phases = (scored for phase in self.phases if phase.name == of for scored in phase.scored)
+        return next((phase for phase in phases if phase.name == name), None)
 
     @property
     def last_phase(self) -> Phase:
@@ -375,6 +386,19 @@ def _check_continued(before: Phase, phase: Phase) -> None:
             raise plain(
                 f"{show(phase.name)} continues {show(before.name)}, and results of both stand on one board; {name} has "
                 "to be the same"
+            )
+    known = {cohort.name: on for cohort, on in zip(before.cohorts, before.scored[1:], strict=True)}
+    for cohort in phase.cohorts:
+        if cohort.name not in known:
+            raise plain(
+                f"{show(phase.name)} continues {show(before.name)}, which has no cohort {show(cohort.name)}; add "
+                "it there, or remove it here"
+            )
+        if phase.opens < (results := known[cohort.name].results):
+            raise plain(
+                f"{show(phase.name)} continues {show(before.name)} with its cohort {show(cohort.name)} and opens "
+                f"({show(phase.opens)}) before the results of that are out ({show(results)}); write that moment or a "
+                "later one"
             )
 
 

@@ -44,15 +44,40 @@ def render(edition: Edition) -> str:
         none = "There are none yet" if is_list(fields[name]) else "There is none yet"
         lines += [] if entries else _comment(f"{none}; what follows is an example.")
         for entry in entries or [None]:
-            explain = table not in explained
-            lines += [heading if entry else f"# {heading}", *_settings(table, entry, explain=explain), ""]
+            lines += [
+                heading if entry else f"# {heading}",
+                *_settings(table, entry, explain=table not in explained),
+                "",
+            ]
             explained.add(table)
+            lines += _tables_within(name, table, entry, explained)
     return "\n".join(lines)
+
+
+def _tables_within(name: str, table: type[Table], entry: Table | None, explained: set[type[Table]]) -> Iterator[str]:
+    """The tables of a table, below it under headings of their own; an example where the first one has none."""
+    for key in filter(table.model_fields.__contains__, table.headed):
+        field = table.model_fields[key]
+        inner = table_in(field)
+        assert inner is not None
+        entries = getattr(entry, key, ()) or ([None] if inner not in explained else [])
+        for within in entries:
+            if inner not in explained:
+                yield from _comment(field.description or "")
+                yield from () if within else _comment("There are none yet; what follows is an example.")
+            heading = f"[[{name}.{key}]]"
+            yield from [
+                heading if within else f"# {heading}",
+                *_settings(inner, within, explain=inner not in explained),
+                "",
+            ]
+            explained.add(inner)
 
 
 def _settings(table: type[Table], entry: Table | None, *, explain: bool) -> Iterator[str]:
     """The lines of one table; of an example, all in comments, if there is no entry."""
-    for i, (name, field) in enumerate(table.model_fields.items()):
+    fields = {name: field for name, field in table.model_fields.items() if name not in table.headed}
+    for i, (name, field) in enumerate(fields.items()):
         value = None if entry is None else getattr(entry, name)
         if explain:
             yield from ["", *_explained(field)] if i else _explained(field)

@@ -130,7 +130,7 @@ def sight(edition: Edition, phase: str, viewer: Viewer, now: datetime, *, consen
     Parameters
     ----------
     phase
-        Its name.
+        Its name; with that of a further cohort, as in "test.holdout", the boards of that one are meant.
     consents
         The teams that consented to be named although they are not among the first; see `Edition.named_in`.
 
@@ -149,7 +149,7 @@ def sight(edition: Edition, phase: str, viewer: Viewer, now: datetime, *, consen
     (True, False, False)
     """
     zoned(now)
-    found = next((one for one in edition.phases if one.name == phase), None)
+    found = edition.find_scored(phase)
     if found is None:
         return Sight()
     several = found.counts == "all"

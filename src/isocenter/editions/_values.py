@@ -157,6 +157,15 @@ Moment = Annotated[
         example="2020-09-10T23:59:59+02:00",
     ),
 ]
+CohortResults = Annotated[
+    AwareDatetime | None,
+    BeforeValidator(_moment),
+    Allowed(
+        "a date and time with its difference to UTC, such as 2020-12-01T09:00:00+02:00",
+        example="2020-12-01T09:00:00+02:00",
+        absent="they are out with those of the phase",
+    ),
+]
 Amount = Annotated[
     Decimal,
     BeforeValidator(_amount),
@@ -309,13 +318,12 @@ KnownFrom = Annotated[
         absent="it is always known",
     ),
 ]
-Visibility = Annotated[
-    Literal["public", "hidden", "own"],
-    choice(
-        {
-            '"public"': "everybody sees the board at once",
-            '"hidden"': "nobody but the organisers sees it",
-            '"own"': "a team sees its own row",
-        }
-    ),
-]
+_SEEN = choice(
+    {
+        '"public"': "everybody sees the board at once",
+        '"hidden"': "nobody but the organisers sees it",
+        '"own"': "a team sees its own row",
+    }
+)
+Visibility = Annotated[Literal["public", "hidden", "own"], _SEEN]
+CohortVisibility = Annotated[Visibility, replace(_SEEN, example='"hidden"')]

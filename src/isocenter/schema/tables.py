@@ -36,6 +36,9 @@ class Table(BaseModel):
     reminds: ClassVar[bool] = True
     """Whether a file shows in every entry of a list what it leaves out; else only in the first, which is explained."""
 
+    headed: ClassVar[tuple[str, ...]] = ()
+    """The settings that are lists of tables, each under a heading of its own below this one."""
+
     written: ClassVar[Allowed | None] = None
     """What may be written for a whole table within a list."""
 
@@ -220,7 +223,7 @@ def _reading(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         try:
             return function(value)
         except Wrong as wrong:
-            raise _error([wrong]) from None
+            raise error_of([wrong]) from None
 
     return read
 
@@ -229,13 +232,14 @@ def _checking(function: Callable[[Any, Any], Iterable[Wrong]]) -> Callable[[Any,
     def check(value: Any, info: ValidationInfo) -> Any:
         problems = [] if info.context is None else list(function(value, info.context))
         if problems:
-            raise _error(problems)
+            raise error_of(problems)
         return value
 
     return check
 
 
-def _error(problems: Iterable[Wrong]) -> ValidationError:
+def error_of(problems: Iterable[Wrong]) -> ValidationError:
+    """The problems of a setting as one error, each at its place within it; validators raise it."""
     details = [
         InitErrorDetails(
             type=plain(wrong.sentence) if wrong.sentence else PydanticCustomError("not_allowed", "not allowed"),
