@@ -19,7 +19,7 @@ from typing import Literal, get_args
 
 from isocenter.editions._clock import zoned
 from isocenter.editions._model import Edition
-from isocenter.editions._phase import Phase
+from isocenter.editions._phase import Phase, split_cohort
 
 ViewerKind = Literal["anonymous", "participant", "organiser", "staff", "reader"]
 
@@ -68,7 +68,8 @@ class Sight:
     details
         Intervals, rank sets and the metrics behind a score.
     counts, progress
-        How many submissions and teams there are; plots of how they came on.
+        How many submissions and teams there are; plots of how they came on, which no further cohort has: on a holdout
+        nobody comes on.
     downloads
         The data of the phase.
     reference
@@ -153,8 +154,9 @@ def sight(edition: Edition, phase: str, viewer: Viewer, now: datetime, *, consen
     if found is None:
         return Sight()
     several = found.counts == "all"
+    further = split_cohort(phase)[1] != ""
     if viewer.kind in ("organiser", "staff"):
-        return replace(_EVERYTHING, team=viewer.team, several=several)
+        return replace(_EVERYTHING, progress=not further, team=viewer.team, several=several)
     if not is_known(found, now):
         return Sight()
     discreet = found.ladder is not None or found.decimals is not None
@@ -174,7 +176,7 @@ def sight(edition: Edition, phase: str, viewer: Viewer, now: datetime, *, consen
         names=board,
         details=(own or board) and not discreet,
         counts=board,
-        progress=board and (out or not discreet),
+        progress=board and (out or not discreet) and not further,
         downloads=viewer.kind == "participant"
         and now >= found.opens
         and (found.admission == "open" or viewer.admitted),

@@ -9,7 +9,7 @@ from isocenter.evaluation._depict import DosePicture, LesionPicture, MaskPicture
 from isocenter.evaluation._evaluation import Evaluation
 from isocenter.evaluation._journal import CaseStore
 from isocenter.evaluation._registry import UnknownChallengeError, challenge_names, load_challenge
-from isocenter.evaluation._run import check, evaluate, look, most_files
+from isocenter.evaluation._run import check, evaluate, look, most_files, sort_problems
 from isocenter.evaluation._stages import (
     Stage,
     blame_evaluator,
@@ -57,6 +57,7 @@ __all__ = [
     "read_facts",
     "report_reading",
     "report_stage",
+    "sort_problems",
     "watch_stages",
     "worker_pool",
 ]

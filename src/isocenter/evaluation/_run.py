@@ -54,33 +54,37 @@ def check(
     submission: str | os.PathLike[str],
     grid: GridPolicy = "refuse",
     cases: int | None = None,
+    elsewhere: Collection[str] = (),
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> tuple[Problem, ...]:
     """Everything that is wrong with a submission, without scoring it or changing anything.
 
     What the evaluator or the machine failed at is among it, with that origin. A reference that cannot be used is a
-    `CohortError`.
+    `CohortError`. See `evaluate` for the parameters.
     """
     try:
         cohort = _cohort(challenge, reference, cases)
-        plan = _plan(challenge, cohort, list_files(submission), grid=grid)
+        plan = _plan(challenge, cohort, list_files(submission), grid=grid, elsewhere=elsewhere)
     except EvaluationFailed as failure:
         return failure.problems
     if plan.refused:
-        return _in_order(plan.problems)
+        return sort_problems(plan.problems)
     results = _finish(plan, run_all(check_case, plan.tasks, executor), progress)
     _blame_the_reference(challenge, reference, results)
-    return _in_order(plan.problems, cohort.remarks, (problem for result in results for problem in result.problems))
+    return sort_problems(plan.problems, cohort.remarks, (problem for result in results for problem in result.problems))
 
 
-def look(challenge: Challenge, *, cohort: Cohort, submission: str | os.PathLike[str]) -> tuple[Problem, ...]:
+def look(
+    challenge: Challenge, *, cohort: Cohort, submission: str | os.PathLike[str], elsewhere: Collection[str] = ()
+) -> tuple[Problem, ...]:
     """What the names and sizes of its files already say against a submission; none of them is opened.
 
     It is what `check` and `evaluate` find first. Problems of the severity "refused" are a refusal there, too.
     """
+    listing = list_files(submission)
     try:
-        return _in_order(_plan(challenge, cohort, list_files(submission), grid="refuse").problems)
+        return sort_problems(_plan(challenge, cohort, listing, grid="refuse", elsewhere=elsewhere).problems)
     except EvaluationFailed as failure:
         return failure.problems
 
@@ -116,7 +120,7 @@ def evaluate(
     cohort = _cohort(challenge, reference, cases)
     plan = _plan(challenge, cohort, list_files(submission), grid=grid, elsewhere=elsewhere)
     if plan.refused:
-        problems = _in_order(plan.problems)
+        problems = sort_problems(plan.problems)
         if any(problem.is_failure for problem in problems):
             raise EvaluationFailed(challenge.name, problems)
         raise SubmissionRefused(plan.name, problems)
@@ -138,7 +142,7 @@ def evaluate(
 
     results = _finish(plan, fresh(), progress)
     _blame_the_reference(challenge, reference, results)
-    problems = _in_order(plan.problems, (problem for result in results for problem in result.problems))
+    problems = sort_problems(plan.problems, (problem for result in results for problem in result.problems))
     if any(result.state == "unmeasured" for result in results):
         raise EvaluationFailed(challenge.name, problems)
     return Evaluation(_table(challenge, cohort, results), problems, _record(plan, results))
@@ -167,7 +171,7 @@ def _cohort(challenge: Challenge, reference: str | os.PathLike[str], cases: int 
 def _plan(
     challenge: Challenge, cohort: Cohort, listing: Listing, *, grid: GridPolicy, elsewhere: Collection[str] = ()
 ) -> _Plan:
-    if absurd := _too_many(challenge, cohort, listing):
+    if absurd := _too_many(challenge, cohort, listing, len(elsewhere)):
         return _Plan(listing.name, (), absurd)
     if challenge.arrange is not None and not any(problem.severity == "refused" for problem in listing.problems):
         files = {case.name: case.files for case in cohort.cases}
@@ -175,7 +179,7 @@ def _plan(
     found = match(listing, challenge.output, cases=[case.name for case in cohort.cases], elsewhere=elsewhere)
     blamed = {problem.case for problem in listing.problems if problem.severity == "unusable"}
     missing = [problem for problem in found.problems if problem.severity != "missing" or problem.case not in blamed]
-    problems = (*listing.problems, *_too_large(challenge, cohort, listing), *missing)
+    problems = (*listing.problems, *_too_large(challenge, cohort, listing, len(elsewhere)), *missing)
     code, cache = fingerprint(challenge), cache_folder()
     tasks = tuple(CaseTask(challenge, case, found.files[case.name], grid, code, cache) for case in cohort.cases)
     return _Plan(listing.name, tasks, problems)
@@ -195,27 +199,31 @@ def most_files(challenge: Challenge, cases: int) -> int:
     return 1000 + 10 * cases * files
 
 
-def _too_many(challenge: Challenge, cohort: Cohort, listing: Listing) -> tuple[Problem, ...]:
+def _too_many(challenge: Challenge, cohort: Cohort, listing: Listing, elsewhere: int) -> tuple[Problem, ...]:
     """Far more files than an answer has: comparing all their names would take long, and listing them help nobody."""
-    limit = most_files(challenge, len(cohort.cases))
-    if len(listing.entries) <= limit:
+    files, cases = len(listing.entries), len(cohort.cases) + elsewhere
+    limit = most_files(challenge, cases)
+    if files <= limit:
         return ()
-    files, cases = len(listing.entries), len(cohort.cases)
     return (Problem.of("too_many_files", "refused", file=listing.name, files=files, cases=cases, most=limit),)
 
 
-def _too_large(challenge: Challenge, cohort: Cohort, listing: Listing) -> list[Problem]:
-    """A submission far larger than any answer could be: a bomb, or not an answer."""
-    voxels = sum(max((grid.voxels for grid in case.grids.values()), default=0) for case in cohort.cases)
-    files = (1 + len(cohort.cases)) * len(challenge.output)
-    told = len(cohort.cases) * sum(spec.most_bytes or 0 for spec in challenge.output.values())
+def _too_large(challenge: Challenge, cohort: Cohort, listing: Listing, elsewhere: int) -> list[Problem]:
+    """A submission far larger than any answer could be: a bomb, or not an answer.
+
+    The cases of other cohorts count as the largest of this one.
+    """
+    sizes = [max((grid.voxels for grid in case.grids.values()), default=0) for case in cohort.cases]
+    cases, voxels = len(sizes) + elsewhere, sum(sizes) + elsewhere * max(sizes, default=0)
+    files = (1 + cases) * len(challenge.output)
+    told = cases * sum(spec.most_bytes or 0 for spec in challenge.output.values())
     limit = _BYTES_PER_VOXEL * voxels * len(challenge.output) + _BYTES_PER_FILE * files + told
     if listing.size <= limit:
         return []
     largest = max(listing.entries, key=lambda entry: entry.size)
     message = (
         f"{listing.size / 1e6:,.0f} MB when unpacked, of which {largest.name} has {largest.size / 1e6:,.0f}; "
-        f"an answer to {len(cohort.cases)} cases has at most {limit / 1e6:,.0f} MB"
+        f"an answer to {cases} cases has at most {limit / 1e6:,.0f} MB"
     )
     return [Problem("refused", message, file=listing.name, code="too_large")]
 
@@ -238,8 +246,8 @@ def _with_state(result: CaseResult, plan: _Plan) -> CaseResult:
     return result
 
 
-def _in_order(*groups: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Worst first, then by case; each problem once."""
+def sort_problems(*groups: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Problems of one submission, worst first, then by case; each once."""
     weight = {"refused": 0, "unusable": 1, "missing": 2, "warning": 3, "note": 4}
     problems = dict.fromkeys(problem for group in groups for problem in group)
     return tuple(sorted(problems, key=lambda p: (weight[p.severity], p.case, p.file, p.message)))

@@ -29,7 +29,18 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed, QueryDict
 
-from isocenter.editions import Admission, Edition, Phase, Sight, TeamStanding, Viewer, admitted, barred, sight
+from isocenter.editions import (
+    Admission,
+    Edition,
+    Phase,
+    Sight,
+    TeamStanding,
+    Viewer,
+    admitted,
+    barred,
+    sight,
+    split_cohort,
+)
 from isocenter.server import boards, clock
 from isocenter.server.models import (
     Access,
@@ -140,9 +151,9 @@ class Visit:
         return self.challenge.published or self.organises
 
     def sight(self, phase: str) -> Sight:
-        """What they may see of a phase, now."""
+        """What they may see of a phase, now; or of a further cohort of it, as in "test.holdout"."""
         if phase not in self._sights:
-            viewer = self._viewer(phase)
+            viewer = self._viewer(split_cohort(phase)[0])
             # Results that are held back are as they were the moment before they would have been out.
             held = not self.organises and self.is_held(phase)
             now = self._results[phase] - timedelta.resolution if held else self.now
@@ -152,14 +163,18 @@ class Visit:
 
     def _before_what_it_continues(self, phase: str, now: datetime) -> datetime:
         """The moment to be looked at: a phase whose board holds results that are held back is not open yet."""
-        found = next((one for one in self.edition.phases if one.name == phase), None)
+        found = self.edition.find_scored(phase)
         if found is None or found.continues is None or self.organises or not self.is_held(found.continues):
             return now
         return min(now, found.opens - timedelta.resolution)
 
     def is_held(self, phase: str) -> bool:
-        """Whether the results of a phase would be out, and are held back; see `isocenter.server.work.holding`."""
-        return phase in self._results and self.now >= self._results[phase] and phase in self._held
+        """Whether the results of a phase would be out, and are held back; see `isocenter.server.work.holding`.
+
+        What holds a phase back holds back its further cohorts too: it decides which submissions count there.
+        """
+        held = {phase, split_cohort(phase)[0]} & self._held.keys()
+        return phase in self._results and self.now >= self._results[phase] and bool(held)
 
     def is_out(self, phase: Phase) -> bool:
         """Whether the results of a phase are out."""
@@ -167,7 +182,7 @@ class Visit:
 
     @cached_property
     def _results(self) -> dict[str, datetime]:
-        return {phase.name: phase.results for phase in self.edition.phases}
+        return {phase.name: phase.results for phase in self.edition.scored}
 
     @cached_property
     def _held(self) -> dict[str, int]:
@@ -221,6 +236,11 @@ class Visit:
         """The phases that they know of, in order."""
         return [phase for phase in self.edition.phases if self.sight(phase.name).known]
 
+    @cached_property
+    def scored(self) -> list[Phase]:
+        """The phases that they know of, each followed by itself on its further cohorts; see `Phase.scored`."""
+        return [scored for phase in self.phases for scored in phase.scored]
+
     @property
     def ends(self) -> datetime | None:
         """When the last of the phases that they know of closes; with it registration, changes of teams, the survey."""
@@ -244,6 +264,13 @@ class Visit:
     def phase(self, name: str) -> Phase:
         """A phase that they know of; else there is none (404)."""
         for phase in self.phases:
+            if phase.name == name:
+                return phase
+        raise Http404
+
+    def scored_phase(self, name: str) -> Phase:
+        """A phase that they know of, or one on a further cohort, as in "test.holdout"; else there is none (404)."""
+        for phase in self.scored:
             if phase.name == name:
                 return phase
         raise Http404

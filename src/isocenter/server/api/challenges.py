@@ -85,6 +85,11 @@ def _phase(visit: Visit, phase: editions.Phase) -> dict[str, Any]:
     return {
         "state": "over" if visit.is_out(phase) else state,
         "announce": visit.edition.named_in(phase),
+        "cohorts": [
+            {"name": scored.name, "title": cohort.title, "out": visit.is_out(scored)}
+            | {name: getattr(scored, name) for name in ("visibility", "results")}
+            for cohort, scored in zip(phase.cohorts, phase.scored[1:], strict=True)
+        ],
         **{name: getattr(phase, name) for name in known},
     }
 
@@ -127,7 +132,7 @@ def _block(block: Any) -> dict[str, Any]:
 def boards(request: HttpRequest, visit: Visit) -> list[dict[str, Any]]:
     """The boards of which something may be seen now."""
     found = []
-    for phase in visit.phases:
+    for phase in visit.scored:
         if not board_history.sees(visit, phase.name):
             continue
         for number, name in enumerate(_boards(visit, phase.name)):
@@ -145,11 +150,14 @@ def _boards(visit: Visit, phase: str) -> list[str]:
 @router.get("/challenges/{slug}/boards/{phase}/{board}", response=dict, url_name="board", tags=["Boards"])
 @behind(Door.CHALLENGE)
 def board(_: HttpRequest, visit: Visit, phase: str, board: str, version: str = "") -> HttpResponse:
-    """A board, as far as it may be seen: the same file as on its page. With `version`, as it was then."""
+    """A board, as far as it may be seen: the same file as on its page. With `version`, as it was then.
+
+    That of a further cohort is called by the phase, a dot and the cohort, as in "test.holdout".
+    """
     from isocenter.server.boards.board_files import as_json
     from isocenter.server.boards.board_table import board_table
 
-    snapshot = _snapshot(visit, visit.phase(phase).name, board, version)
+    snapshot = _snapshot(visit, visit.scored_phase(phase).name, board, version)
     text = as_json(board_table(visit, snapshot), challenge=visit.challenge.slug, phase=phase)
     return HttpResponse(text, content_type="application/json")
 
@@ -165,7 +173,7 @@ def _snapshot(visit: Visit, phase: str, board: str, version: str) -> Snapshot:
 @behind(Door.CHALLENGE)
 def history(request: HttpRequest, visit: Visit, phase: str, board: str, page: Query[shapes.Page]) -> dict[str, Any]:
     """The board as it was, newest first; none for who sees but the row of their own team."""
-    found = board_history.history(visit, visit.phase(phase), board)
+    found = board_history.history(visit, visit.scored_phase(phase), board)
     address = reverse("api-1:board", args=[visit.challenge.slug, phase, board])
     items = [
         {"made": one.made, "version": one.digest, "url": request.build_absolute_uri(f"{address}?version={one.digest}")}

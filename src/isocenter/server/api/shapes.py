@@ -81,11 +81,24 @@ class ChallengeLine(Schema):
     url: str
 
 
+class Cohort(Schema):
+    """Further cases on which every submission to a phase is scored, by their name in addresses, as in "test.holdout".
+
+    `out` says whether the results are.
+    """
+
+    name: str
+    title: str
+    visibility: str
+    results: datetime
+    out: bool
+
+
 class Phase(Schema):
     """A phase: `state` is to come, open, closed or over, `quota` null for no limit.
 
     `announce` is the number of teams from the top of its boards that have their own names when the results are out; it
-    is null where all have.
+    is null where all have. `cohorts` are scored beside the phase's own cases.
     """
 
     name: str
@@ -100,6 +113,7 @@ class Phase(Schema):
     counts: str
     visibility: str
     announce: int | None
+    cohorts: list[Cohort]
 
 
 class Question(Schema):
@@ -244,6 +258,13 @@ class Score(Schema):
     value: str
 
 
+class CohortScores(Schema):
+    """What a submission reaches on a further cohort, as in "test.holdout"; only of those that may be seen."""
+
+    cohort: str
+    scores: list[Score]
+
+
 class Reason(Schema):
     """Why a submission came to nothing: a code with its origin, in words; `cost` is a sentence, or empty."""
 
@@ -272,6 +293,7 @@ class Submission(Schema):
     reason: Reason | None
     nominated: bool
     scores: list[Score]
+    cohorts: list[CohortScores]
     problems: int
     url: str
 

@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest
 from django.urls import reverse
 from ninja import Query, Router, Status
 
+from isocenter.editions import split_cohort
 from isocenter.problems import Problem
 from isocenter.server.api import shapes
 from isocenter.server.api.doors import behind
@@ -116,13 +117,14 @@ def problems(_: HttpRequest, visit: Visit, key: UUID) -> list[Any]:
 
 @router.get("/challenges/{slug}/submissions/{key}/cases", response=shapes.Part[shapes.Case])
 @behind(Door.TEAM)
-def cases(_: HttpRequest, visit: Visit, key: UUID, page: Query[shapes.Page]) -> dict[str, Any]:
-    """What was measured of every case, where results of single cases may be seen."""
+def cases(_: HttpRequest, visit: Visit, key: UUID, page: Query[shapes.Page], cohort: str = "") -> dict[str, Any]:
+    """What was measured of every case, where results of single cases may be seen; also on a further `cohort`."""
     one = _one(visit, key)
-    if not visit.sight(one.phase).own_cases:
+    phase = measured.phase_on(visit, one, cohort)
+    if not visit.sight(phase).own_cases:
         msg = "Results of single cases are not shown in this phase."
         raise PermissionDenied(msg)
-    evaluation = measured.in_force([one]).get(one.pk)
+    evaluation = measured.in_force([one], split_cohort(phase)[1]).get(one.pk)
     if evaluation is None:
         return {"count": 0, "items": []}
     by_case: dict[str, list[dict[str, Any]]] = {}
@@ -160,13 +162,11 @@ def _one(visit: Visit, key: UUID) -> Submission:
 
 def _short(request: HttpRequest, visit: Visit, rows: Sequence[Submission]) -> list[dict[str, Any]]:
     """Submissions that the visitor may see, with the scores that they may see."""
-    evaluations = measured.in_force(rows)
     known = ("id", "number", "phase", "made", "name", "size", "sha256", "comment", "state", "nominated")
     found = []
+    every = measured.by_cohort(visit, rows)
     for one in rows:
-        evaluation, seen = evaluations.get(one.pk), visit.sight(one.phase)
-        shown = evaluation is not None and seen.own_scores and not measured.hides_own(visit, one.phase)
-        scores = measured.board_scores(evaluation, seen, measured.code_for(visit, one)) if evaluation and shown else []
+        scores = {name: [_score(score) for score in shown] for name, shown in every[one.pk].items()}
         url = request.build_absolute_uri(reverse("submission", args=[visit.challenge.slug, one.pk]))
         found.append(
             {name: getattr(one, name) for name in known}
@@ -174,15 +174,18 @@ def _short(request: HttpRequest, visit: Visit, rows: Sequence[Submission]) -> li
                 "team": one.team.name,
                 "author": "" if one.author is None else one.author.name,
                 "reason": _reason(one),
-                "scores": [
-                    {"board": s.board, "metric": s.metric.name, "better": s.metric.better, "value": s.text}
-                    for s in scores
-                ],
+                "scores": scores.pop(one.phase, []),
+                "cohorts": [{"cohort": name, "scores": shown} for name, shown in scores.items()],
                 "problems": len(one.problems),
                 "url": url,
             }
         )
     return found
+
+
+def _score(score: measured.BoardScore) -> dict[str, str]:
+    metric = score.metric
+    return {"board": score.board, "metric": metric.name, "better": metric.better, "value": score.text}
 
 
 def _reason(one: Submission) -> dict[str, str] | None:

@@ -4,6 +4,7 @@
     challenge.toml                in force, and
     versions/N/                   every version with its pages and cohort
     submissions.csv, scores/      all score tables in force; former/ has those before
+    cohorts/NAME/scores/          the same submissions on a further cohort of their phase
     boards/PHASE/BOARD/           board.json, receipt.json, history.jsonl
     decisions.jsonl               what was decided and why, as a chain of hashes
     reads.csv                     what readers said, under pseudonyms, once their study is closed
@@ -24,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from isocenter.editions import Tally, tally
+from isocenter.editions import Tally, name_on_cohort, split_cohort, tally
 from isocenter.server import boards, files
 from isocenter.server.archiving.archive_words import Pseudonyms, chain, readme
 from isocenter.server.archiving.artefacts import Note
@@ -62,8 +63,9 @@ def make(
             tell=tell,
         )
         _write_versions(challenge, home / "versions")
-        _write_former(challenge, {one.evaluation for one in found}, home / "former")
-        receipts = _write_boards(challenge, phases, home / "boards")
+        _write_former(challenge, {key for one in found for key in one.tables.values()}, home / "former")
+        scored = [phase.name for phase in challenge.edition.scored]
+        receipts = _write_boards(challenge, scored, home / "boards")
         lines = chain(challenge, Pseudonyms(challenge))
         (home / "decisions.jsonl").write_text("".join(_line(one) for one in lines), encoding="utf-8")
         _write_json(home / "people.json", _people(challenge))
@@ -72,7 +74,7 @@ def make(
         (home / "README.txt").write_text(text, encoding="utf-8")
         extra = [
             *(_handed_in(found) if submissions else ()),
-            *(_measured_against(challenge, phases) if references else ()),
+            *(_measured_against(challenge, scored) if references else ()),
         ]
         _zip(home, extra, folder / NAME, root=challenge.slug, tell=tell)
     # Scores of every case, submissions that do not count, teams that no board lists, reasons of decisions.
@@ -98,8 +100,10 @@ def _write_versions(challenge: Challenge, home: Path) -> None:
 def _write_former(challenge: Challenge, in_force: set[int], home: Path) -> None:
     """Tables under earlier references and evaluators, which earlier boards were made of."""
     keys = Evaluation.objects.filter(submission__challenge=challenge).exclude(pk__in=in_force)
-    for key, submission, phase in keys.order_by("pk").values_list("pk", "submission_id", "submission__phase"):
-        path = home / phase / f"{submission}-{key}.parquet"
+    names = ("pk", "submission_id", "submission__phase", "reference__phase")
+    for key, submission, phase, measured_against in keys.order_by("pk").values_list(*names):
+        cohort = split_cohort(measured_against)[1]
+        path = home / (name_on_cohort(phase, cohort) if cohort else phase) / f"{submission}-{key}.parquet"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(bytes(Evaluation.objects.values_list("table", flat=True).get(pk=key)))
 

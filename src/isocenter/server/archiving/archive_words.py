@@ -10,7 +10,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from isocenter.editions import audit
+from isocenter.editions import audit, split_cohort
 from isocenter.server import decisions
 from isocenter.server.archiving.edition_folder import Listed
 from isocenter.server.models import Challenge, Role, User
@@ -98,7 +98,7 @@ def readme(
     verify = [
         shlex.join(
             [
-                *("isocenter", "verify", f"boards/{phase}/{board}/receipt.json", "--scores", "scores"),
+                *("isocenter", "verify", f"boards/{phase}/{board}/receipt.json", "--scores", _scores_of(phase)),
                 *(("--run-times", times) if (times := _run_times(challenge, home, phase)) else ()),
             ]
         )
@@ -138,6 +138,11 @@ def readme(
         "",
         "challenge.toml     the rules in force; versions/ has all earlier ones, with pages and cohorts",
         "submissions.csv    every scored submission, with its table in scores/; void ones do not count",
+        *(
+            ["cohorts/           the same submissions on further cohorts, each with its own scores/; reports show both"]
+            if any(one.cohorts for one in found)
+            else []
+        ),
         "boards/            every board: as it is, with its receipt, and as it was",
         "decisions.jsonl    what the organisers decided and why. Each line has a hash of itself and of the hash before",
         "                   it. People are called organiser 1, person 2, …; hash_on_site is the hash with their names",
@@ -149,6 +154,12 @@ def readme(
         "",
     ]
     return "\n".join(parts)
+
+
+def _scores_of(phase: str) -> str:
+    """Where the score tables of a phase lie, or those on a further cohort of it."""
+    cohort = split_cohort(phase)[1]
+    return f"cohorts/{cohort}/scores" if cohort else "scores"
 
 
 def _rank(phase: str, found: Sequence[Listed], run_times: str) -> str:

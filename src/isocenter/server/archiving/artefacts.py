@@ -162,14 +162,24 @@ def make(run: Run) -> Artefact:
 
 
 def _report(run: Run, challenge: Challenge, folder: Path) -> Note:
-    """The report of a phase, with the phases before it whose results are out."""
+    """The report of a phase, with the phases before it whose results are out.
+
+    On a further cohort, too, if its results are out or come out with those of the phase; for organisers, on all.
+    """
     from isocenter.papers import Settings, Study, make_report, open_folder, write_report
     from isocenter.server.policy import Visit
 
     phase, all_names = run.payload["phase"], bool(run.payload.get("all_names"))
     out = Visit(AnonymousUser(), challenge)
     phases = [known.name for known in challenge.edition.phases if known.name == phase or out.is_out(known)]
-    cases = all_names or _shows_cases(challenge, phases)
+    cohorts = [
+        one.name
+        for known in challenge.edition.phases
+        for one in known.scored[1:]
+        if known.name in phases
+        and (all_names or out.is_out(one) or (known.name == phase and one.results == known.results))
+    ]
+    cases = all_names or _shows_cases(challenge, [*phases, *cohorts])
     tell = _teller(run)
     with tempfile.TemporaryDirectory(dir=folder.parent) as scratch:
         edition = Path(scratch) / challenge.slug
@@ -178,7 +188,8 @@ def _report(run: Run, challenge: Challenge, folder: Path) -> Note:
             phase,
             edition,
             phases=phases,
-            names=Names(challenge, announced=not all_names),
+            names=Names(challenge, announced=not all_names, cohorts=tuple(cohorts)),
+            cohorts=cohorts,
             pictures=bool(run.payload.get("pictures")),
             people=True,
             facts=cases,
@@ -190,7 +201,7 @@ def _report(run: Run, challenge: Challenge, folder: Path) -> Note:
         command += "" if cases else " --no-cases"
         write_report(make_report(study, command=command, cases=cases), folder)
     why = "It names all teams, also those that are not to be named, and tells all cases." if all_names else ""
-    return Note(tuple(phases), not all_names, why)
+    return Note((*phases, *cohorts), not all_names, why)
 
 
 def _shows_cases(challenge: Challenge, phases: Iterable[str]) -> bool:
@@ -243,7 +254,7 @@ def may_see(visit: Visit, artefact: Artefact) -> bool:
     note = note_of(artefact)
     if not artefact.published or not note.everybody or not note.phases:
         return False
-    out = {phase.name for phase in visit.phases if visit.is_out(phase)}
+    out = {phase.name for phase in visit.scored if visit.is_out(phase)}
     return out.issuperset(note.phases)
 
 

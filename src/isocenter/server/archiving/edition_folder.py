@@ -4,6 +4,7 @@
       challenge.toml      as it is in force
       submissions.csv     every scored submission: team, table, phase, time, role, outputs, void, chosen
       scores/PHASE/ID.parquet
+      cohorts/NAME/       scores/, cases.csv and reference/ of a further cohort of phases
       cases.csv           facts about the cases of the phase
       survey.csv          what teams said of their methods
       reads.csv           what readers said, under their pseudonyms, once their study is closed
@@ -17,12 +18,13 @@ No file names a person, and none has what was answered on equity.
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
+from uuid import UUID
 
-from isocenter.editions import Phase, render
+from isocenter.editions import Phase, phase_of, render, split_cohort
 from isocenter.server import files
 from isocenter.server.boards.names_told import Names, public_visit
 from isocenter.server.models import Challenge, Evaluation, Membership, Registration, Submission, SurveyAnswers, Team
@@ -40,13 +42,14 @@ _ROLES = {Team.Kind.TEAM: "team", Team.Kind.ORGANISER: "organiser", Team.Kind.BE
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A submission with the scores that count, as a row of submissions.csv."""
+    """A submission with the scores that count, as a row of submissions.csv; `cohorts` has those on further cohorts."""
 
     submission: Submission
     evaluation: int
     void: bool
     chosen: bool
     timed: bool
+    cohorts: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def table(self) -> str:
@@ -54,27 +57,31 @@ class Listed:
         return f"scores/{self.submission.phase}/{self.submission.pk}.parquet"
 
     @property
+    def tables(self) -> dict[str, int]:
+        """By place in the folder, the evaluations of all its tables."""
+        further = {f"cohorts/{cohort}/{self.table}": evaluation for cohort, evaluation in self.cohorts.items()}
+        return {self.table: self.evaluation, **further}
+
+    @property
     def time(self) -> str:
         """When it was made; "" where a team was let in outside of the phase, which `isocenter report` would mind."""
         return self.submission.made.isoformat() if self.timed else ""
 
 
-def listed(challenge: Challenge, phases: Sequence[str]) -> list[Listed]:
-    """The submissions of some phases that have scores of the kind that boards are made of, as they were made."""
+def listed(challenge: Challenge, phases: Sequence[str], cohorts: Collection[str] | None = None) -> list[Listed]:
+    """The submissions of some phases that have scores of the kind that boards are made of, as they were made.
+
+    With their scores on all further cohorts, or on some, which are named as in "test.holdout".
+    """
     known = {phase.name: phase for phase in challenge.edition.phases}
     found: list[Listed] = []
     for name in phases:
-        standard = standard_of(challenge, name)
-        if standard is None:
-            continue
-        rows = Evaluation.objects.filter(
-            submission__challenge=challenge,
-            submission__phase=name,
-            submission__state=Submission.State.SCORED,
-            reference=standard.reference,
-            evaluator=standard.evaluator,
-        )
-        keys = dict(rows.values_list("submission_id", "pk"))
+        keys = _evaluations(challenge, name)
+        further = {
+            split_cohort(one.name)[1]: _evaluations(challenge, one.name)
+            for one in known[name].scored[1:]
+            if cohorts is None or one.name in cohorts
+        }
         every = list(
             Submission.objects.filter(pk__in=list(keys))
             .select_related("team", "challenge__version")
@@ -86,8 +93,24 @@ def listed(challenge: Challenge, phases: Sequence[str]) -> list[Listed]:
         outside = {one.team_id for one in every if not known[name].opens <= one.made < known[name].closes}
         for one in every:
             chosen = known[name].counts == "chosen" and one.nominated and one.pk not in void
-            found.append(Listed(one, keys[one.pk], one.pk in void, chosen, one.team_id not in outside))
+            on_cohorts = {cohort: made[one.pk] for cohort, made in further.items() if one.pk in made}
+            found.append(Listed(one, keys[one.pk], one.pk in void, chosen, one.team_id not in outside, on_cohorts))
     return found
+
+
+def _evaluations(challenge: Challenge, phase: str) -> dict[UUID, int]:
+    """By submission to a phase, its evaluation of the kind that boards are made of; there or on a further cohort."""
+    standard = standard_of(challenge, phase)
+    if standard is None:
+        return {}
+    rows = Evaluation.objects.filter(
+        submission__challenge=challenge,
+        submission__phase=split_cohort(phase)[0],
+        submission__state=Submission.State.SCORED,
+        reference=standard.reference,
+        evaluator=standard.evaluator,
+    )
+    return dict(rows.values_list("submission_id", "pk"))
 
 
 def _undecided(every: Sequence[Submission], void: set[object]) -> set[object]:
@@ -109,6 +132,7 @@ def write_folder(
     *,
     phases: Sequence[str],
     names: Names,
+    cohorts: Collection[str] | None = None,
     pictures: bool = False,
     people: bool = False,
     facts: bool = True,
@@ -120,6 +144,8 @@ def write_folder(
     ----------
     phase, phases
         The phase that is reported, and all whose submissions are listed.
+    cohorts
+        Those of their further cohorts that are told of, as in "test.holdout"; all if not said.
     pictures
         Whether the files of the reference and of the teams are linked too.
     people
@@ -127,18 +153,24 @@ def write_folder(
     facts
         Whether there is a cases.csv.
     """
-    found = listed(challenge, phases)
+    found = listed(challenge, phases, cohorts)
     home.mkdir(parents=True, exist_ok=True)
     (home / "challenge.toml").write_text(_toml(challenge, found, phases if names.announced else None), encoding="utf-8")
     for number, one in enumerate(found):
         tell(number, len(found))
-        path = home / one.table
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(bytes(Evaluation.objects.values_list("table", flat=True).get(pk=one.evaluation)))
+        for place, key in one.tables.items():
+            path = home / place
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(bytes(Evaluation.objects.values_list("table", flat=True).get(pk=key)))
     tell(len(found), len(found))
     _write_rows(home / "submissions.csv", _COLUMNS, [_row(one, names, files_too=pictures) for one in found])
+    further = [one.name for one in phase_of(challenge.edition, phase).scored[1:]]
+    places = {name: home / "cohorts" / split_cohort(name)[1] for name in further}
+    places = {name: place for name, place in places.items() if place.exists()}
     if facts:
-        _write_cases(challenge, phase, home)
+        _write_cases(challenge, ("", phase), home)
+        for name, cohort_home in places.items():
+            _write_cases(challenge, (name,), cohort_home)
     _write_survey(challenge, phase, home, names)
     _write_reads(challenge, home)
     if people:
@@ -146,6 +178,8 @@ def write_folder(
     _link_run_times(challenge, phase, phases, home)
     if pictures:
         _link_files(challenge, phase, home, found)
+        for name, cohort_home in places.items():
+            _link_reference(challenge, name, cohort_home)
     return found
 
 
@@ -202,10 +236,10 @@ def _write_rows(path: Path, columns: Sequence[str], rows: Iterable[Mapping[str, 
         writer.writerows(rows)
 
 
-def _write_cases(challenge: Challenge, phase: str, home: Path) -> None:
+def _write_cases(challenge: Challenge, phases: Sequence[str], home: Path) -> None:
     """Facts about the cases of the phase, from the cohort of the version in force."""
     assert challenge.version is not None
-    rows = [row for row in challenge.version.cohort if row.get("phase", "") in ("", phase) and row.get("case")]
+    rows = [row for row in challenge.version.cohort if row.get("phase", "") in phases and row.get("case")]
     if rows:
         columns = dict.fromkeys(["case", *(name for row in rows for name in row if name != "phase")])
         _write_rows(home / "cases.csv", list(columns), rows)
@@ -250,12 +284,16 @@ def _link_run_times(challenge: Challenge, phase: str, phases: Sequence[str], hom
             target.symlink_to(files.at(reference.run_times).resolve())
 
 
-def _link_files(challenge: Challenge, phase: str, home: Path, found: Sequence[Listed]) -> None:
+def _link_reference(challenge: Challenge, phase: str, home: Path) -> None:
     reference = reference_of(challenge, phase)
     if reference is not None:
         (home / "reference").symlink_to(files.at(reference.folder).resolve())
         if reference.images:
             (home / "images").symlink_to(files.at(reference.images).resolve())
+
+
+def _link_files(challenge: Challenge, phase: str, home: Path, found: Sequence[Listed]) -> None:
+    _link_reference(challenge, phase, home)
     (home / "submissions").mkdir(exist_ok=True)
     for one in found:
         source = files.at(one.submission.file)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from isocenter.editions import missing
+from isocenter.editions import missing, split_cohort
 from isocenter.server.models import CodeLink, SurveyAnswers, Team
 
 if TYPE_CHECKING:
@@ -49,8 +49,9 @@ def badges(
         if row.disqualified:
             found[row.submission].append(Badge("disqualified", "bad", about="Too much is missing or unusable."))
     named = {name: teams[name] for name in found if name in teams}
-    codes = released_code(visit, phase)
-    lacking = _without_survey(visit, phase, set(named.values()))
+    handed_in_for = split_cohort(phase)[0]
+    codes = released_code(visit, handed_in_for)
+    lacking = _without_survey(visit, handed_in_for, set(named.values()))
     barred = _not_eligible(visit)
     for name, team in named.items():
         if team in codes:

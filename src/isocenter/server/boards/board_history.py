@@ -113,7 +113,7 @@ def thinned(past: Sequence[Past]) -> list[Past]:
 
 def by_digest(visit: Visit, digest: str) -> Snapshot:
     """The board that a permanent address names, if they may look at it; else there is none (404)."""
-    known = {phase.name: phase for phase in visit.phases}
+    known = {phase.name: phase for phase in visit.scored}
     found = Snapshot.objects.filter(
         Q(digest=digest) | Q(face=digest), challenge=visit.challenge, problem="", phase__in=list(known)
     )

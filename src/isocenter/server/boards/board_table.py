@@ -149,7 +149,7 @@ def board_table(visit: Visit, snapshot: Snapshot, *, moments: Sequence[Past] | N
     seen = visit.sight(snapshot.phase)
     board = boards.shown(visit, snapshot)
     if moments is None:
-        moments = history(visit, visit.phase(snapshot.phase), snapshot.board)
+        moments = history(visit, visit.scored_phase(snapshot.phase), snapshot.board)
     past = next((one for one in moments if one.id == snapshot.pk), None)
     metric, digits = catalogue.get(board.metric), Digits(seen.decimals)
     entries = rows_of(snapshot)
@@ -160,7 +160,7 @@ def board_table(visit: Visit, snapshot: Snapshot, *, moments: Sequence[Past] | N
     given = outdated(snapshot, {row.submission for row in board.rows if row.role == "benchmark"})
     said = badges(visit, snapshot.phase, board, teams_of(snapshot), outdated=given)
     # Which one a ladder shows tells of steps that the rounded score does not.
-    told = visit.organises or seen.decimals is None or visit.phase(snapshot.phase).ladder is None
+    told = visit.organises or seen.decimals is None or visit.scored_phase(snapshot.phase).ladder is None
 
     def line(row: BoardRow) -> Line:
         own = visit.team is not None and entries.get(row.submission, {}).get("team", row.submission) == visit.team.name

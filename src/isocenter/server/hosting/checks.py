@@ -130,6 +130,10 @@ def _challenges() -> Iterator[Finding]:
             if phase.opens <= now < phase.closes and not {"", phase.name, phase.continues} & has:
                 title = f"{challenge.edition.title}: {phase.title} is open and has no reference"
                 yield Finding("bad", title, "Its organisers add one; until then nothing is scored.")
+            for scored in phase.scored[1:]:
+                if phase.closes <= now and not {scored.name, scored.continues} & has:
+                    title = f"{challenge.edition.title}: {scored.title} has no reference, and the phase is closed"
+                    yield Finding("warn", title, "Its organisers add one; then everything is scored on it.")
 
 
 def _backup() -> Finding:

@@ -74,7 +74,7 @@ class Role(models.Model):
 class Reference(models.Model):
     """The organisers' files that submissions to a phase are measured against, in versions; the last one is in force.
 
-    `phase` "" is for every phase that has none of its own.
+    `phase` "" is for every phase that has none of its own; "test.holdout" is a further cohort of the phase "test".
     """
 
     challenge = models.ForeignKey(Challenge, models.CASCADE, related_name="references")

@@ -57,7 +57,10 @@ class Evaluation(models.Model):
 
 
 class Snapshot(models.Model):
-    """A board as it was made at a moment, whole: what of it a viewer sees, `sight` decides."""
+    """A board as it was made at a moment, whole: what of it a viewer sees, `sight` decides.
+
+    The boards of a further cohort have it in the name of their phase: "test.holdout".
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     challenge = models.ForeignKey(Challenge, models.CASCADE, related_name="snapshots")

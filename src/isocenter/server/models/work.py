@@ -11,6 +11,7 @@ import uuid
 
 from django.db import models
 
+from isocenter.editions import name_on_cohort
 from isocenter.server import clock
 from isocenter.server.models.challenges import Challenge
 from isocenter.server.models.submissions import Submission
@@ -48,6 +49,9 @@ class Run(models.Model):
     queue = models.CharField(max_length=40, default="default")
     challenge = models.ForeignKey(Challenge, models.CASCADE, related_name="runs")
     submission = models.ForeignKey(Submission, models.CASCADE, null=True, related_name="runs")
+    cohort = models.CharField(
+        max_length=60, blank=True, help_text='The further cohort of the phase that is scored; "" for its own cases.'
+    )
     payload = models.JSONField(default=dict)
     key = models.CharField(
         max_length=120, blank=True, help_text="Of work that need not wait twice, such as the board of a phase."
@@ -74,3 +78,9 @@ class Run(models.Model):
                 fields=["key"], condition=models.Q(state="queued") & ~models.Q(key=""), name="waits_once"
             )
         ]
+
+    @property
+    def scored_phase(self) -> str:
+        """What the submission is scored on: its phase, or with a further cohort as in "test.holdout"."""
+        assert self.submission is not None
+        return name_on_cohort(self.submission.phase, self.cohort) if self.cohort else str(self.submission.phase)

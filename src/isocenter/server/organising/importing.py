@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils.text import get_valid_filename
 
-from isocenter.editions import new, render
+from isocenter.editions import Edition, Phase, new, render, split_cohort
 from isocenter.problems import report
 from isocenter.server import clock, decisions, files
 from isocenter.server.editions import code_of
@@ -24,6 +24,7 @@ from isocenter.server.organising import bundle, versioning
 from isocenter.server.organising.bundle import Bundle
 from isocenter.server.organising.unpacking import copy_all, digest_of, nursery_in, unpack
 from isocenter.server.organising.versioning import Refused
+from isocenter.server.work import reevaluation
 from isocenter.submissions import list_files
 
 if TYPE_CHECKING:
@@ -124,7 +125,8 @@ def add_reference(
     Parameters
     ----------
     phase
-        Its name; "" for all phases that have no reference of their own.
+        Its name; "" for all phases that have no reference of their own; with a further cohort, as in "test.holdout",
+        the files of that. With the first of them, everything that is scored in the phase is scored there, too.
     folder
         The reference, or a zip of it: its files, or `reference/` with them, beside which there may be `images/` and
         `run_times.csv`.
@@ -136,11 +138,12 @@ def add_reference(
     Refused
         With everything that is wrong; nothing was changed.
     """
-    if phase and phase not in [one.name for one in challenge.edition.phases]:
+    scored = challenge.edition.find_scored(phase) if phase else None
+    if phase and scored is None:
         msg = f"There is no phase {phase!r}."
         raise Refused(msg)
-    if before := [one.continues for one in challenge.edition.phases if one.name == phase and one.continues is not None]:
-        msg = f"{phase} continues {before[0]} and is measured against its reference; upload a new version there."
+    if scored is not None and scored.continues is not None:
+        msg = f"{phase} continues {scored.continues} and is measured against its reference; upload a new version there."
         raise Refused(msg)
     home = f"references/{challenge.slug}/{phase or EVERY_PHASE}"
     with nursery_in(home) as nursery:
@@ -187,7 +190,15 @@ def add_reference(
             )
             subject = f"{phase or 'all phases'}, version {number}"
             decisions.record(challenge, user or "the site", "set the reference", subject, note or f"{len(cases)} cases")
+            if number == 1 and split_cohort(phase)[1]:
+                why = "The cohort has a reference now, so that submissions to its phase can be scored on it."
+                reevaluation.reevaluate(user or "the site", challenge, phase, None, why)
         return reference
+
+
+def measured_against(edition: Edition, phase: str) -> list[Phase]:
+    """What a reference is for: a phase or a further cohort of it; all phases, on their own cases, if it has no name."""
+    return list(edition.phases) if not phase else [one for one in edition.scored if one.name == phase]
 
 
 def set_run_times(reference: Reference, source: str | os.PathLike[str], *, user: User | None, note: str) -> None:
@@ -202,7 +213,7 @@ def set_run_times(reference: Reference, source: str | os.PathLike[str], *, user:
 
     challenge = reference.challenge
     assert challenge.version_id is not None
-    names = [phase.name for phase in challenge.edition.phases if reference.phase in ("", phase.name)]
+    names = [one.name for one in measured_against(challenge.edition, reference.phase)]
     code = code_of(challenge.version_id, names[0])
     if code.run_times is None:
         msg = f"{code.title} does not rank by run times."
@@ -281,8 +292,8 @@ def _check_reference(challenge: Challenge, phase: str, folder: Path) -> list[str
         lines = zip(report(error.problems).splitlines(), error.problems, strict=True)
         raise Refused([line.strip() if one.case or one.file else one.message for line, one in lines]) from None
     cases, problems = [case.name for case in cohort.cases], []
-    for one in edition.phases:
-        if phase in ("", one.name) and one.cases is not None and one.cases != len(cases):
+    for one in measured_against(edition, phase):
+        if one.cases is not None and one.cases != len(cases):
             problems.append(f"There are {len(cases)} cases; {one.name} has cases = {one.cases} in its challenge.toml.")
     listed = {row["case"] for row in version.cohort if row["phase"] == phase}
     if listed:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from isocenter.editions import Edition, Phase
+from isocenter.editions import Edition, Phase, split_cohort
 from isocenter.server.boards.board_titles import titles_of
 from isocenter.server.editions import code_of
 from isocenter.server.models import Challenge, Reference
@@ -46,11 +46,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Data:
-    """What a phase is measured against, as far as it is there."""
+    """What a phase, or a further cohort of it, is measured against, as far as it is there."""
 
     phase: Phase
     reference: Reference | None
     problem: str = ""
+    note: str = ""
 
 
 def steps(challenge: Challenge, now: datetime) -> list[Step]:
@@ -83,6 +84,7 @@ def steps(challenge: Challenge, now: datetime) -> list[Step]:
             todo=tuple(one.problem for one in data if one.problem),
             notes=(
                 *(() if challenge.releases.exists() else ("There is nothing to download yet.",)),
+                *(one.note for one in data if one.note),
                 *(one.words for one in lacking(challenge)),
             ),
         ),
@@ -113,7 +115,7 @@ def steps(challenge: Challenge, now: datetime) -> list[Step]:
 def _held_back(challenge: Challenge) -> Iterator[str]:
     """The phases whose results cannot come out, as submissions wait for a mended evaluator."""
     held = holding.held_phases(challenge)
-    for phase in challenge.edition.phases:
+    for phase in challenge.edition.scored:
         if number := held.get(phase.name):
             yield (
                 f"{number} submission{'s'[: number != 1]} to {phase.title} {'waits' if number == 1 else 'wait'} for a "
@@ -123,7 +125,7 @@ def _held_back(challenge: Challenge) -> Iterator[str]:
 
 def _broken(challenge: Challenge) -> Iterator[str]:
     """Faults of the evaluator that hold nothing back, say as their results are out."""
-    held, phases = holding.held_phases(challenge), {phase.name: phase.title for phase in challenge.edition.phases}
+    held, phases = holding.held_phases(challenge), {phase.name: phase.title for phase in challenge.edition.scored}
     broken = {one.phase for one in faults.list_faults(challenge)} - held.keys()
     for name in sorted(broken & phases.keys()):
         yield f"The evaluator failed on submissions to {phases[name]}, which have no result, or an older one."
@@ -152,21 +154,24 @@ def design_gaps(challenge: Challenge) -> list[tuple[str, bool]]:
 
 
 def data_of(challenge: Challenge) -> list[Data]:
-    """For every phase the reference in force: its own, or the one for all phases."""
+    """For every phase and further cohort the reference in force: its own, or for a phase the one for all of them."""
     newest: dict[str, Reference] = {}
     for reference in challenge.references.order_by("number"):
         newest[reference.phase] = reference
     found = []
-    for phase in challenge.edition.phases:
-        reference = newest.get(phase.name) or newest.get("")
-        problem = ""
-        if reference is None:
+    for phase in challenge.edition.scored:
+        further = split_cohort(phase.name)[1] != ""
+        reference = newest.get(phase.continues or phase.name) or (None if further else newest.get(""))
+        problem = note = ""
+        if reference is None and further:
+            note = f"{phase.title} has no reference yet; submissions are scored on it as soon as it has."
+        elif reference is None:
             problem = f"{phase.title} has no reference, so nothing can be scored."
         elif phase.cases is not None and phase.cases != len(reference.cases):
             problem = (
                 f"{phase.title} has {phase.cases} cases in its settings, and {len(reference.cases)} in its reference."
             )
-        found.append(Data(phase, reference, problem))
+        found.append(Data(phase, reference, problem, note))
     return found
 
 

@@ -14,20 +14,22 @@ from datetime import datetime
 from django.db import transaction
 from django.urls import reverse
 
-from isocenter.editions import Edition, Phase, render
+from isocenter.editions import Edition, Phase, render, split_cohort
 from isocenter.server import decisions
 from isocenter.server.models import (
     Announcement,
     Artefact,
     Challenge,
     CodeLink,
+    Snapshot,
     Submission,
     User,
     Version,
 )
 from isocenter.server.organising.moments import on_its_clock, whole_second
 from isocenter.server.organising.refereeing import reasoned
-from isocenter.server.organising.versioning import Refused, save, told
+from isocenter.server.organising.versioning import Refused, save
+from isocenter.server.organising.versioning import told as people_told
 from isocenter.server.policy import Visit
 from isocenter.server.work import holding
 
@@ -43,12 +45,18 @@ def due(now: datetime) -> int:
     done = 0
     for challenge in Challenge.objects.filter(published=True, version__isnull=False).select_related("version"):
         try:
-            passed = [phase for phase in challenge.edition.phases if phase.results <= now]
+            passed = [phase for phase in challenge.edition.scored if phase.results <= now]
             open_ones = _unannounced(challenge, passed)
-            done += sum(_announce(challenge, phase) for phase in open_ones)
+            done += sum(_announce(challenge, phase, told=_told_with(phase, open_ones)) for phase in open_ones)
         except Exception:  # one challenge that cannot be read must not keep the others from being announced
             _log.exception("the results of %s could not be announced", challenge.slug)
     return done
+
+
+def _told_with(phase: Phase, others: list[Phase]) -> bool:
+    """Whether people hear of results together with those of the phase: of a cohort whose moment is the same."""
+    name, cohort = split_cohort(phase.name)
+    return cohort != "" and any((one.name, one.results) == (name, phase.results) for one in others)
 
 
 def _unannounced(challenge: Challenge, phases: list[Phase]) -> list[Phase]:
@@ -62,25 +70,35 @@ def _unannounced(challenge: Challenge, phases: list[Phase]) -> list[Phase]:
     held = holding.held_phases(challenge)
     sent = Submission.objects.filter(challenge=challenge, state=Submission.State.SCORED)
     with_results = set(sent.order_by().values_list("phase", flat=True).distinct())
-    return [phase for phase in waiting if phase.name in with_results and phase.name not in held]
+    with_results |= set(
+        Snapshot.objects.filter(challenge=challenge).order_by().values_list("phase", flat=True).distinct()
+    )
+    return [
+        phase
+        for phase in waiting
+        if phase.name in with_results and not {phase.name, split_cohort(phase.name)[0]} & held.keys()
+    ]
 
 
-def _announce(challenge: Challenge, phase: Phase) -> bool:
+def _announce(challenge: Challenge, phase: Phase, *, told: bool = False) -> bool:
+    """Say that results are out; if people are told in other words, only write it down."""
     from isocenter.server import notices
     from isocenter.server.work import making
 
     with transaction.atomic():
         locked = Challenge.objects.select_for_update(of=("self",)).select_related("version").get(pk=challenge.pk)
-        if not locked.published or phase not in locked.edition.phases or not _unannounced(locked, [phase]):
+        if not locked.published or phase not in locked.edition.scored or not _unannounced(locked, [phase]):
             return False
         decisions.record(locked, SITE, holding.OUT, phase.name, holding.planned(phase.results))
         making.refresh(locked, phase.name)
+        if told:
+            return True
         title = f"The results of {phase.title} are out"
         text = "The leaderboard shows them from now on."
-        Announcement.objects.create(challenge=locked, title=title[:200], text=text, phase=phase.name)
+        Announcement.objects.create(challenge=locked, title=title[:200], text=text, phase=split_cohort(phase.name)[0])
         url = reverse("boards", args=[locked.slug])
         said, organisers = f"{locked.edition.title}: {title}.", [one.user for one in notices.organisers_of(locked)]
-        people = [one for one in told(locked) if one not in organisers]
+        people = [one for one in people_told(locked) if one not in organisers]
         notices.notify(people, said, url=url, challenge=locked, mail=True)
         notices.to_organisers(locked, said, url=url, mail=True, body=decisions.seal(locked))
         return True
@@ -140,8 +158,8 @@ def results_now(visit: Visit, phase: str, reason: str, *, base: int) -> Version 
 
 
 def publish_without(visit: Visit, phase: str, reason: str) -> bool:
-    """Let the results of a phase come out although submissions wait for a mended evaluator."""
-    chosen, reason = visit.phase(phase), reasoned(reason)
+    """Let the results of a phase, or a further cohort, come out although submissions wait for a mended evaluator."""
+    chosen, reason = visit.scored_phase(phase), reasoned(reason)
     if visit.now < chosen.closes:
         msg = f"{chosen.title} is open until {on_its_clock(chosen.closes)}. Evaluate the submissions again until then."
         raise Refused(msg)
@@ -220,7 +238,7 @@ def publish_artefact(visit: Visit, artefact: Artefact, reason: str) -> bool:
         if not note.everybody:
             msg = f"This {row.kind} is for organisers alone. {note.why}"
             raise Refused(msg)
-        unfinished = [p.title for p in visit.edition.phases if p.name in note.phases and not visit.is_out(p)]
+        unfinished = [p.title for p in visit.edition.scored if p.name in note.phases and not visit.is_out(p)]
         if unfinished:
             msg = f"The results of {', '.join(unfinished)} are not out; what tells them cannot be published before."
             raise Refused(msg)

@@ -18,7 +18,7 @@ from django.db import transaction
 from django.db.models import Max, Min
 from django.urls import reverse
 
-from isocenter.editions import Edition, EditionError, Phase, in_force
+from isocenter.editions import Edition, EditionError, Phase, in_force, split_cohort
 from isocenter.server import clock, decisions
 from isocenter.server.models import Access, Challenge, CodeLink, Registration, Study, Submission, Team, User, Version
 from isocenter.server.organising.bundle import TOML, Page
@@ -96,13 +96,14 @@ def breaks(challenge: Challenge, old: Edition, new: Edition, *, now: datetime) -
             f"The challenge cannot become {new.challenge!r}: there are references or submissions of {old.challenge!r}. "
             "Make a new challenge instead."
         )
-    phases = {phase.name: phase for phase in new.phases}
-    for before in old.phases:
+    phases = {phase.name: phase for phase in new.scored}
+    for before in old.scored:
         after = phases.get(before.name)
         if after is None:
             if uses := _uses(challenge, before.name):
+                kind = "cohort" if split_cohort(before.name)[1] else "phase"
                 problems.append(
-                    f"The phase {before.name!r} cannot be removed or renamed: it has {uses}. Its title may change."
+                    f"The {kind} {before.name!r} cannot be removed or renamed: it has {uses}. Its title may change."
                 )
             continue
         problems += _breaks_phase(before, after, handed_in.get(before.name))
@@ -140,7 +141,7 @@ def _breaks_phase(old: Phase, new: Phase, sent: dict[str, datetime] | None) -> I
 def _takes_back(old: Phase, new: Phase, now: datetime) -> Iterator[str]:
     if old.results <= now < new.results and new.visibility != "public":
         yield f"The results of {old.name} are out since {on_its_clock(old.results)} and cannot be taken back."
-    if _known(old, now) and not _known(new, now):
+    if _known(old, now) and not _known(new, now) and not split_cohort(old.name)[1]:
         yield f"Everybody knows of {old.name} already; it cannot be announced later."
 
 
@@ -159,6 +160,7 @@ def changes(old: Edition, new: Edition, *, now: datetime) -> list[Change]:
             continue
         was = before.pop(phase.name)
         found += [Change(what, phase.name, text, known) for what, text in _changes_of(was, phase)]
+        found += [Change(what, name, text, known) for what, name, text in _cohort_changes(was, phase)]
         if (named := new.named_in(phase)) != old.named_in(was):
             how_many = "all teams" if named is None else f"the first {named}" if named > 1 else "the first team"
             found.append(Change("change who is named", phase.name, f"{phase.title} names {how_many}.", known))
@@ -193,6 +195,24 @@ def _changes_of(old: Phase, new: Phase) -> Iterator[tuple[str, str]]:
         yield "change what is continued", f"{new.title} goes on from another phase, or from none."
     if (new.admission, new.after, new.top) != (old.admission, old.after, old.top):
         yield "change the admission", f"Who may take part in {new.title} has changed."
+
+
+def _cohort_changes(old: Phase, new: Phase) -> Iterator[tuple[str, str, str]]:
+    """What, of which cohort, and in words: what is another one about the further cohorts of a phase."""
+    before = {phase.name: phase for phase in old.scored[1:]}
+    for cohort, phase in zip(new.cohorts, new.scored[1:], strict=True):
+        was = before.pop(phase.name, None)
+        if was is None:
+            yield "add a cohort", phase.name, f"{phase.title}: submissions are scored on further cases."
+            continue
+        if was.visibility != phase.visibility:
+            text = f"The board of {phase.title} is {phase.visibility}; it was {was.visibility}."
+            yield "change the visibility", phase.name, text
+        if was.results != phase.results and (cohort.results is not None or was.results != old.results):
+            text = f"The results of {phase.title} are out on {on_its_clock(phase.results)}; "
+            yield "reschedule the results", phase.name, f"{text}it was {on_its_clock(was.results)}."
+    for was in before.values():
+        yield "remove a cohort", was.name, f"{was.title} is no longer planned."
 
 
 def _quota(phase: Phase) -> str:

@@ -89,7 +89,7 @@ class Line:
 def lines(visit: Visit, submissions: Sequence[Submission]) -> list[Line]:
     """The lines of submissions that the visitor may see."""
     runs: dict[Any, Run] = {}
-    work = Run.objects.filter(submission__in=submissions, kind=Run.Kind.SCORE).order_by("queued")
+    work = Run.objects.filter(submission__in=submissions, kind=Run.Kind.SCORE, cohort="").order_by("queued")
     mine = {one.pk: one for one in submissions}
     for run in work.defer("detail", "payload"):
         run.submission = mine[run.submission_id]

@@ -15,6 +15,7 @@ from uuid import UUID
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from isocenter.editions import name_on_cohort, split_cohort
 from isocenter.server import boards
 from isocenter.server.models import Snapshot, Submission, Team
 from isocenter.server.submitting.measured import in_force, table_of
@@ -46,12 +47,13 @@ class Field:
         return min(every), max(every)
 
 
-def field_of(visit: Visit, submission: Submission, metric: Metric) -> Field | None:
+def field_of(visit: Visit, submission: Submission, metric: Metric, cohort: str = "") -> Field | None:
     """What the submissions of other teams that count on the board have in every case; None if it may not be seen."""
-    seen = visit.sight(submission.phase)
+    phase = name_on_cohort(submission.phase, cohort) if cohort else submission.phase
+    seen = visit.sight(phase)
     if not (seen.other_scores and seen.details and seen.own_cases):
         return None
-    snapshot = boards.latest(visit.challenge, submission.phase)
+    snapshot = boards.latest(visit.challenge, phase)
     if snapshot is None or snapshot.problem:
         return None
     values = _values(snapshot.pk, submission.team_id, metric.name)
@@ -68,7 +70,7 @@ def _values(key: UUID, team: int, metric: str) -> dict[str, tuple[float, ...]]:
     keys = [entry["submission"] for entry in snapshot.entries if entry["row"] in listed]
     others = Submission.objects.filter(pk__in=keys, team__kind=Team.Kind.TEAM).exclude(team=team)
     found: dict[str, dict[int, float]] = {}
-    for evaluation in in_force(list(others)).values():
+    for evaluation in in_force(list(others), split_cohort(snapshot.phase)[1]).values():
         for case in cases_of(Result(table_of(evaluation), (), {})):
             value = case.value(metric) if case.state == "measured" else None
             if value is not None:

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import logging
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from isocenter.editions import phase_of
 from isocenter.problems import Problem
 from isocenter.server import files
 from isocenter.server.editions import code_of
 from isocenter.server.models import Challenge, Reference, Upload
 from isocenter.server.submitting import uploads
-from isocenter.server.work.in_force import reference_of
+from isocenter.server.work.in_force import cases_elsewhere, reference_of
 from isocenter.server.work.reasons import is_about_output
 from isocenter.submissions import is_junk, list_files
 
@@ -38,10 +39,12 @@ _NOT_ACCEPTED = "The file was not accepted; nothing was scored and no attempt wa
 
 def at_zip(challenge: Challenge, phase: str, upload: Upload) -> tuple[list[Problem], list[str]]:
     """What can be said of a finished zip without opening a file in it, and the sentences for which it is refused."""
-    from isocenter.evaluation import CohortError, look
+    from isocenter.evaluation import CohortError, look, sort_problems
 
     path, reference = uploads.path_of(upload), reference_of(challenge, phase)
-    if why := _too_long_a_list(path, _most_contents(challenge, phase, reference)):
+    names = [one.name for one in phase_of(challenge.edition, phase).scored[1:]]
+    further = {name: one for name in names if (one := reference_of(challenge, name)) is not None}
+    if why := _too_long_a_list(path, _most_contents(challenge, phase, reference, *further.values())):
         return [Problem("refused", why, file=upload.name, code="too_many_files")], [_NOT_ACCEPTED]
     listing = list_files(path)
     nested = [one.name for one in listing.entries if one.name.lower().endswith(_ARCHIVES) and not is_junk(one.name)]
@@ -58,8 +61,10 @@ def at_zip(challenge: Challenge, phase: str, upload: Upload) -> tuple[list[Probl
         except (CohortError, OSError):
             _log.exception("%s: the reference of %s cannot be used", challenge.slug, phase)
             return problems, ["The organisers' reference of this phase cannot be used at present; tell them."]
-        found = look(code_of(challenge.version_id, phase), cohort=cohort, submission=path)
-        problems += [one for one in found if one.file not in nested]
+        code, elsewhere = code_of(challenge.version_id, phase), cases_elsewhere(challenge, phase)
+        found = look(code, cohort=cohort, submission=path, elsewhere=elsewhere)
+        every = [found, *_look_further(challenge, path, further)]
+        problems += [one for one in sort_problems(*every) if one.file not in nested]
         spoilt = {one.case for one in found if is_about_output(one)}
         said = any(one.severity == "refused" for one in found)
         if not said and spoilt.issuperset(case.name for case in cohort.cases):
@@ -70,13 +75,29 @@ def at_zip(challenge: Challenge, phase: str, upload: Upload) -> tuple[list[Probl
     return problems, [_NOT_ACCEPTED] if refused else []
 
 
-def _most_contents(challenge: Challenge, phase: str, reference: Reference | None) -> int:
+def _look_further(challenge: Challenge, path: Path, further: Mapping[str, Reference]) -> Iterator[tuple[Problem, ...]]:
+    """What can be said of the outputs for further cohorts; of one whose reference cannot be used, nothing."""
+    from isocenter.evaluation import CohortError, look
+
+    assert challenge.version_id is not None
+    for name, reference in further.items():
+        try:
+            cohort = _cohort(challenge.version_id, name, str(files.at(reference.folder)))
+        except (CohortError, OSError):
+            _log.exception("%s: the reference of %s cannot be used", challenge.slug, name)
+            continue
+        elsewhere = cases_elsewhere(challenge, name)
+        yield look(code_of(challenge.version_id, name), cohort=cohort, submission=path, elsewhere=elsewhere)
+
+
+def _most_contents(challenge: Challenge, phase: str, reference: Reference | None, *further: Reference) -> int:
     """How long the table of contents of an answer can be: to read and to judge a long one takes many seconds."""
     from isocenter.evaluation import most_files
 
     if reference is None or challenge.version_id is None:
         return _MOST_CONTENTS
-    members = most_files(code_of(challenge.version_id, phase), len(reference.cases))
+    cases = sum(len(one.cases) for one in (reference, *further))
+    members = most_files(code_of(challenge.version_id, phase), cases)
     return min(_MOST_CONTENTS, members * _PER_MEMBER)
 
 

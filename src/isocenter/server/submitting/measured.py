@@ -16,9 +16,13 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from django.http import Http404
+
+from isocenter.editions import name_on_cohort, split_cohort
 from isocenter.server.boards.board_titles import titles_of
 from isocenter.server.editions import code_of
 from isocenter.server.models import Evaluation, Submission
+from isocenter.server.work.in_force import on_cohort
 from isocenter.server.work.reasons import from_row
 
 if TYPE_CHECKING:
@@ -108,8 +112,14 @@ class Measured:
 
 
 def of(visit: Visit, submission: Submission, evaluation: Evaluation) -> Measured:
-    """The scores of one of the submissions that a visitor may see."""
-    return Measured(evaluation, visit.sight(submission.phase), version_for(visit, submission))
+    """The scores of one of the submissions that a visitor may see, as far as they may see those of this cohort."""
+    return Measured(evaluation, visit.sight(phase_in(evaluation)), version_for(visit, submission))
+
+
+def phase_in(evaluation: Evaluation) -> str:
+    """The phase that an evaluation was made for, or with its further cohort as in "test.holdout"."""
+    cohort = split_cohort(evaluation.reference.phase)[1]
+    return name_on_cohort(evaluation.submission.phase, cohort) if cohort else str(evaluation.submission.phase)
 
 
 def version_for(visit: Visit, submission: Submission) -> int:
@@ -147,7 +157,7 @@ def board_scores(evaluation: Evaluation, sight: Sight, code: Code) -> list[Board
 
 def hides_own(visit: Visit, phase: str) -> bool:
     """Whether single scores stay hidden although boards show them: where a ladder decides what a team is shown."""
-    found = next((one for one in visit.edition.phases if one.name == phase), None)
+    found = visit.edition.find_scored(phase)
     return found is not None and found.ladder is not None and not visit.organises
 
 
@@ -186,21 +196,53 @@ def problems_of(evaluation: Evaluation) -> tuple[Any, ...]:
     return tuple(map(from_row, evaluation.record.get("problems", ())))
 
 
-def reference_numbers(visit: Visit, phase: str) -> dict[int, int]:
-    """By key, what a reference is called where submissions to a phase are shown.
+def by_cohort(visit: Visit, submissions: Sequence[Submission]) -> dict[Any, dict[str, list[BoardScore]]]:
+    """By key of a submission, what it reaches in its phase and on each further cohort that may be seen.
+
+    A cohort that may not be seen is not there; one that may be and has no score yet has an empty list.
+    """
+    cohorts = dict.fromkeys(["", *(cohort.name for phase in visit.edition.phases for cohort in phase.cohorts)])
+    evaluations = {cohort: in_force(submissions, cohort) for cohort in cohorts}
+    found: dict[Any, dict[str, list[BoardScore]]] = {}
+    for one in submissions:
+        found[one.pk] = {}
+        phase = visit.edition.find_scored(one.phase)
+        for name in [one.phase] if phase is None else [scored.name for scored in phase.scored]:
+            seen, evaluation = visit.sight(name), evaluations[split_cohort(name)[1]].get(one.pk)
+            if seen.own_scores and not hides_own(visit, name):
+                scores = [] if evaluation is None else board_scores(evaluation, seen, code_for(visit, one))
+                found[one.pk][name] = scores
+    return found
+
+
+def phase_on(visit: Visit, submission: Submission, cohort: str) -> str:
+    """The phase of a submission, or with one of its further cohorts as in "test.holdout"; else there is none (404)."""
+    name = name_on_cohort(submission.phase, cohort) if cohort else str(submission.phase)
+    if cohort and visit.edition.find_scored(name) is None:
+        raise Http404
+    return name
+
+
+def reference_numbers(visit: Visit, phase: str, cohort: str = "") -> dict[int, int]:
+    """By key, what a reference is called where submissions to a phase are shown, on its own cases or another cohort.
 
     Organisers call it by its number. For others it is counted among those that their own submissions to the phase were
     measured with, from 1: the number itself would tell how often the organisers changed it, and what for.
     """
     if visit.organises:
         return dict(visit.challenge.references.values_list("pk", "number"))
-    made = Evaluation.objects.filter(submission__in=visit.submissions().filter(phase=phase).order_by())
+    mine = visit.submissions().filter(phase=phase).order_by()
+    made = Evaluation.objects.filter(on_cohort(cohort), submission__in=mine)
     known = made.order_by("reference__phase", "reference__number").values_list("reference", flat=True)
     return {key: number for number, key in enumerate(dict.fromkeys(known), start=1)}
 
 
-def in_force(submissions: Sequence[Submission]) -> dict[Any, Evaluation]:
-    """By key of a submission, the evaluation in force: of the newest reference, by the newest evaluator."""
-    rows = Evaluation.objects.filter(submission__in=submissions).select_related("submission", "reference")
+def in_force(submissions: Sequence[Submission], cohort: str = "") -> dict[Any, Evaluation]:
+    """By key of a submission, the evaluation in force: of the newest reference, by the newest evaluator.
+
+    That on the cases of its phase, or on a further cohort.
+    """
+    rows = Evaluation.objects.filter(on_cohort(cohort), submission__in=submissions)
+    rows = rows.select_related("submission", "reference")
     rows = rows.defer("table", "record").order_by("reference__phase", "reference__number", "made", "pk")
     return {row.submission_id: row for row in rows}

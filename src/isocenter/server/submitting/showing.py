@@ -17,7 +17,7 @@ from django.conf import settings
 from isocenter.server import files
 from isocenter.server.models import Evaluation, Submission
 from isocenter.server.people import licences
-from isocenter.server.submitting.measured import code_for, problems_of, table_of
+from isocenter.server.submitting.measured import code_for, phase_in, problems_of, table_of
 
 if TYPE_CHECKING:
     from isocenter.server.policy import Visit
@@ -35,7 +35,7 @@ def look(visit: Visit, submission: Submission, evaluation: Evaluation, case: str
     """
     from isocenter.viewer import Look
 
-    assert visit.sight(submission.phase).own_cases
+    assert visit.sight(phase_in(evaluation)).own_cases
     barred = scans_barred(visit, submission.phase) if evaluation.reference.images else ""
     try:
         found = _session(visit, submission, evaluation, scans=not barred).look(case)
@@ -71,7 +71,7 @@ def scans_barred(visit: Visit, phase: str) -> str:
 
 
 def _session(visit: Visit, submission: Submission, evaluation: Evaluation, *, scans: bool) -> Session:
-    visible = visit.sight(submission.phase).reference
+    visible = visit.sight(phase_in(evaluation)).reference
     kind = f"{'with' if visible else 'without'} reference, {'with' if scans else 'without'} scans"
     key = (str(Path(settings.DATA)), str(submission.pk), str(evaluation.pk), kind)
     with _lock:

@@ -104,7 +104,7 @@ def spans(visit: Visit, submission: Submission) -> list[Span]:
     """The last run of each submission of the same team to the same phase that came to an end, in their order."""
     own = visit.submissions().filter(team=submission.team_id, phase=submission.phase).order_by()
     runs = (
-        Run.objects.filter(submission__in=own, kind=Run.Kind.SCORE, state__in=_OVER)
+        Run.objects.filter(submission__in=own, kind=Run.Kind.SCORE, cohort="", state__in=_OVER)
         .exclude(started=None)
         .exclude(finished=None)
         .order_by("submission__number", "queued", "pk")

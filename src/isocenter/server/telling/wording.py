@@ -239,6 +239,8 @@ def _phase(edition: Edition, phase: Phase) -> Iterator[Block]:
         rows.append(("Improvements", f"A new score is shown only if it is better by more than {by}."))
     if phase.cases is not None:
         rows.append(("Cases", f"{phase.cases}"))
+    for cohort, scored in zip(phase.cohorts, phase.scored[1:], strict=True):
+        rows += [(cohort.title, _cohort(edition, scored)), (f"{cohort.title}, results", scored.results)]
     yield Facts(tuple(rows))
     yield Grid(
         "Who sees what",
@@ -247,6 +249,20 @@ def _phase(edition: Edition, phase: Phase) -> Iterator[Block]:
             (sentence(what)[:-1], _who(edition, phase, field, phase.opens), _who(edition, phase, field, phase.results))
             for field, what in _SEEN.items()
         ),
+    )
+
+
+def _cohort(edition: Edition, scored: Phase) -> str:
+    """What a further cohort of a phase is for, and who sees its boards before its results."""
+    many = "Further cases" if scored.cases is None else f"{scored.cases} further cases"
+    boards = {
+        "own_scores": "a team's own score there",
+        "other_scores": "the boards",
+    }
+    seen = [f"{what}: {_who(edition, scored, field, scored.opens)}" for field, what in boards.items()]
+    return (
+        f"{many}, on which every submission is scored too. Which submission counts is decided without them. Before the "
+        f"results, who sees {'; '.join(seen)}."
     )
 
 

@@ -40,7 +40,8 @@ def moment(when: datetime | None) -> SafeString | str:
 @register.filter
 def phase_title(visit: Visit, name: str) -> str:
     """A phase as people call it; one that is gone has its name left."""
-    return next((phase.title for phase in visit.edition.phases if phase.name == name), name)
+    phase = visit.edition.find_scored(name)
+    return name if phase is None else phase.title
 
 
 @register.filter

@@ -5,7 +5,7 @@ It is imported when boards are made: a site that only shows pages needs neither 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,11 +30,22 @@ class ScoredEntry(Entry):
     evaluation: Evaluation
 
 
-def make_contest(code: Code, scored: Mapping[Submission, Evaluation], reference: Reference | None) -> Contest:
+def make_contest(
+    code: Code,
+    scored: Mapping[Submission, Evaluation],
+    reference: Reference | None,
+    *,
+    counting: Collection[Submission] | None = None,
+) -> Contest:
     """The contest of a phase.
 
     A team that has to choose and has not, whose choice is void, or whose choice waits for its result, does not stand on
     the board yet.
+
+    Parameters
+    ----------
+    counting
+        On a further cohort, the submissions that count in the phase: no others do.
     """
     choosing = code.participation.counts == "chosen"
     reasons = voiding.voids(scored)
@@ -44,7 +55,7 @@ def make_contest(code: Code, scored: Mapping[Submission, Evaluation], reference:
             moment=one.made,
             role=_ROLES.get(one.team.kind, "team"),
             chosen=choosing and one.nominated,
-            void=bool(reasons[one.pk]),
+            void=bool(reasons[one.pk]) or (counting is not None and one not in counting),
             file=f"{one.pk}.parquet",
             digest=evaluation.digest,
             alone=evaluation.values,

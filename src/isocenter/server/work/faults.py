@@ -18,6 +18,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, QuerySet
 from django.urls import reverse
 
+from isocenter.editions import split_cohort
 from isocenter.problems import Code, Problem, find_code, report
 from isocenter.server.models import Challenge, Notification, Run, Submission
 
@@ -31,7 +32,7 @@ _CLOSED = (Submission.State.REFUSED, Submission.State.FAILED, Submission.State.C
 
 @dataclass(frozen=True)
 class Fault:
-    """One way in which the evaluator fails, in one phase.
+    """One way in which the evaluator fails, in one phase or on one of its further cohorts.
 
     Attributes
     ----------
@@ -94,6 +95,7 @@ def open_runs(challenge: Challenge) -> QuerySet[Run]:
     scored = Run.objects.filter(
         kind=Run.Kind.SCORE,
         submission=OuterRef("submission"),
+        cohort=OuterRef("cohort"),
         state=Run.State.DONE,
         finished__gte=OuterRef("finished"),
     )
@@ -115,11 +117,11 @@ def list_faults(challenge: Challenge) -> list[Fault]:
     """All open faults; of every phase those that most submissions wait for first."""
     runs: dict[Any, Run] = {}
     for run in open_runs(challenge).select_related("submission__team").order_by("finished", "queued"):
-        runs[run.submission_id] = run  # the last one of a submission
+        runs[run.submission_id, run.cohort] = run  # the last one of a submission, on each cohort
     groups: dict[tuple[str, str, str, str], list[tuple[Run, Mapping[str, str]]]] = {}
     for run in runs.values():
         for cause in run.payload[CAUSES]:
-            key = (run.submission.phase, run.payload["evaluator"], cause["code"], cause["message"])
+            key = (run.scored_phase, run.payload["evaluator"], cause["code"], cause["message"])
             groups.setdefault(key, []).append((run, cause))
     faults = [_fault(key, members) for key, members in groups.items()]
     return sorted(faults, key=lambda one: (one.phase, one.evaluator, -len(one.submissions), one.message))
@@ -142,12 +144,16 @@ def _fault(key: tuple[str, str, str, str], members: list[tuple[Run, Mapping[str,
 
 def has_failed(submission: Submission) -> bool:
     """Whether the evaluator failed on a submission before."""
-    return submission.runs.filter(state=Run.State.FAILED, payload__has_key=CAUSES).exists()
+    return submission.runs.filter(cohort="", state=Run.State.FAILED, payload__has_key=CAUSES).exists()
 
 
 def waiting_in(challenge: Challenge, phase: str) -> list[Submission]:
-    """The submissions of a phase that count and wait for a mended evaluator, in the order they were made."""
-    keys = runs_that_count(challenge).filter(submission__phase=phase).values("submission")
+    """The submissions of a phase that count and wait for a mended evaluator, in the order they were made.
+
+    With a further cohort, those that wait for their score there.
+    """
+    name, cohort = split_cohort(phase)
+    keys = runs_that_count(challenge).filter(submission__phase=name, cohort=cohort).values("submission")
     return list(Submission.objects.filter(pk__in=keys).select_related("team").order_by("made", "pk"))
 
 
@@ -173,7 +179,8 @@ def tell_organisers(challenge: Challenge, run: Run, causes: Sequence[Problem], *
 
 
 def _words(challenge: Challenge, run: Run, cause: Problem, number: int) -> str:
-    phase = next((one.title for one in challenge.edition.phases if one.name == run.submission.phase), "")
+    scored = challenge.edition.find_scored(run.scored_phase)
+    phase = "" if scored is None else scored.title
     concerned = f"{number} submission{'s'[: number != 1]} {'waits' if number == 1 else 'wait'} for it"
     where = f"{phase}, case {cause.case}" if cause.case else phase
     return f"{find_code(cause.code).title}; {concerned}. {where}: {cause.message}"

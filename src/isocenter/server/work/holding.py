@@ -12,7 +12,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any
 
-from isocenter.editions import Phase
+from isocenter.editions import Phase, split_cohort
 from isocenter.server import decisions
 from isocenter.server.models import Challenge, Decision, Run, User
 from isocenter.server.organising.moments import on_its_clock
@@ -28,6 +28,8 @@ WITHOUT = "publish without submissions that wait"
 def held_phases(challenge: Challenge, phases: Collection[str] | None = None) -> dict[str, int]:
     """The phases whose results cannot come out yet, with how many submissions of theirs wait for a mended evaluator.
 
+    Also phases with a further cohort, as in "test.holdout"; what holds a phase back is not repeated for its cohorts.
+
     Results that were announced are not taken back. A submission that does not count on boards holds nothing back, nor
     does one that broke before the organisers decided to publish without it.
 
@@ -36,21 +38,23 @@ def held_phases(challenge: Challenge, phases: Collection[str] | None = None) -> 
     phases
         Those that are asked about, all if none are named. Others cost no query, so that their faults stay unknown.
     """
-    names = [phase.name for phase in challenge.edition.phases if phases is None or phase.name in phases]
-    runs = runs_that_count(challenge).filter(submission__phase__in=names)
-    broken = list(runs.values_list("submission__phase", "submission", "finished"))
+    results = {
+        phase.name: phase.results for phase in challenge.edition.scored if phases is None or phase.name in phases
+    }
+    runs = runs_that_count(challenge).filter(submission__phase__in={split_cohort(name)[0] for name in results})
+    broken = [run for run in runs.select_related("submission") if run.scored_phase in results]
     if not broken:  # which is nearly always so, and costs nothing more
         return {}
     decided = Decision.objects.filter(challenge=challenge, what=WITHOUT).order_by("number")
     settled = dict(decided.values_list("subject", "when"))
     announced = announced_results(challenge)
-    results = {phase.name: planned(phase.results) for phase in challenge.edition.phases}
     waiting: dict[str, set[Any]] = {}
-    for phase, submission, finished in broken:
-        if phase in settled and finished <= settled[phase]:
+    for run in broken:
+        phase = run.scored_phase
+        if phase in settled and run.finished is not None and run.finished <= settled[phase]:
             continue
-        if (phase, results[phase]) not in announced:
-            waiting.setdefault(phase, set()).add(submission)
+        if (phase, planned(results[phase])) not in announced:
+            waiting.setdefault(phase, set()).add(run.submission_id)
     return {phase: len(submissions) for phase, submissions in waiting.items()}
 
 
@@ -66,7 +70,8 @@ def planned(results: datetime) -> str:
 
 def out_since(challenge: Challenge, phase: Phase) -> datetime:
     """From when on the results of a phase are out: from their moment, or from later if they were held back."""
-    broke = Run.objects.filter(challenge=challenge, submission__phase=phase.name, payload__has_key=CAUSES)
+    name = split_cohort(phase.name)[0]
+    broke = Run.objects.filter(challenge=challenge, submission__phase=name, payload__has_key=CAUSES)
     if not broke.exists():
         return phase.results
     announced = Decision.objects.filter(challenge=challenge, what=OUT, subject=phase.name)

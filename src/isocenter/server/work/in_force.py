@@ -2,6 +2,8 @@
 
 Results under different references or evaluators do not stand on one board. When one of them changes, submissions are
 evaluated again; until that is over the board stays with what it was made of, and then changes as a whole.
+
+Where a phase is named here, it may be one with a further cohort, such as "test.holdout".
 """
 
 from __future__ import annotations
@@ -9,8 +11,9 @@ from __future__ import annotations
 import hashlib
 from typing import NamedTuple
 
-from django.db.models import Count, Max
+from django.db.models import Count, Exists, Max, OuterRef, Q
 
+from isocenter.editions import name_on_cohort, phase_of, split_cohort
 from isocenter.server.editions import code_of
 from isocenter.server.models import Challenge, Evaluation, Reference, Run, Snapshot, Submission
 
@@ -25,17 +28,35 @@ class Standard(NamedTuple):
 def reference_of(challenge: Challenge, phase: str) -> Reference | None:
     """The reference in force: the last one of the phase, or of all phases if it has none of its own.
 
-    A phase that continues another one has that one's.
+    A phase that continues another one has that one's. The reference of all phases is none of a further cohort.
     """
-    phase = phases_of_board(challenge, phase)[0]
+    first, cohort = phases_of_board(challenge, phase)[0], split_cohort(phase)[1]
+    places = [name_on_cohort(first, cohort)] if cohort else [first, ""]
     found = Reference.objects.filter(challenge=challenge)
-    return found.filter(phase=phase).order_by("-number").first() or found.filter(phase="").order_by("-number").first()
+    return next(filter(None, (found.filter(phase=place).order_by("-number").first() for place in places)), None)
 
 
 def phases_of_board(challenge: Challenge, phase: str) -> list[str]:
     """The phases whose submissions stand on the boards of a phase: before it the one that it continues."""
-    before = [one.continues for one in challenge.edition.phases if one.name == phase and one.continues is not None]
-    return [*before, phase]
+    name = split_cohort(phase)[0]
+    before = [one.continues for one in challenge.edition.phases if one.name == name and one.continues is not None]
+    return [*before, name]
+
+
+def on_cohort(cohort: str) -> Q:
+    """Those evaluations that were made on a further cohort; "" for those on the phase's own cases."""
+    return Q(reference__phase__endswith=f".{cohort}") if cohort else ~Q(reference__phase__contains=".")
+
+
+def cases_elsewhere(challenge: Challenge, phase: str) -> set[str]:
+    """The cases that a submission has outputs of beside those of one cohort: of the phase and its other cohorts."""
+    edition = challenge.edition
+    own = reference_of(challenge, phase)
+    found: set[str] = set()
+    for one in phase_of(edition, split_cohort(phase)[0]).scored:
+        if one.name != phase and (reference := reference_of(challenge, one.name)) is not None:
+            found.update(reference.cases)
+    return found - (set() if own is None else set(own.cases))
 
 
 def evaluator_of(challenge: Challenge, phase: str) -> str:
@@ -47,10 +68,14 @@ def evaluator_of(challenge: Challenge, phase: str) -> str:
     return code if grid == "refuse" else hashlib.sha256(f"{code} {grid}".encode()).hexdigest()
 
 
-def evaluation_of(submission: Submission) -> Evaluation | None:
+NEWEST_FIRST = ("-reference__phase", "-reference__number", "-made", "-pk")
+"""The order of the evaluations of a submission on one cohort; one of the phase before one of all phases."""
+
+
+def evaluation_of(submission: Submission, cohort: str = "") -> Evaluation | None:
     """The evaluation of a submission that is in force: under the newest reference, by the newest evaluator."""
-    order = ("-reference__phase", "-reference__number", "-made", "-pk")  # one of the phase before one of all phases
-    return submission.evaluations.select_related("reference").order_by(*order).first()
+    made = submission.evaluations.filter(on_cohort(cohort)).select_related("reference")
+    return made.order_by(*NEWEST_FIRST).first()
 
 
 def standard_of(challenge: Challenge, phase: str) -> Standard | None:
@@ -63,6 +88,7 @@ def standard_of(challenge: Challenge, phase: str) -> Standard | None:
         return held
     found = (
         Evaluation.objects.filter(
+            on_cohort(split_cohort(phase)[1]),
             submission__challenge=challenge,
             submission__phase__in=phases_of_board(challenge, phase),
             submission__state=Submission.State.SCORED,
@@ -77,13 +103,17 @@ def standard_of(challenge: Challenge, phase: str) -> Standard | None:
 
 def being_reevaluated(challenge: Challenge, phase: str) -> bool:
     """Whether submissions of a phase that had results are evaluated again at present."""
-    return Run.objects.filter(
+    cohort = split_cohort(phase)[1]
+    again = Run.objects.filter(
         challenge=challenge,
         kind=Run.Kind.SCORE,
+        cohort=cohort,
         state__in=(Run.State.QUEUED, Run.State.RUNNING),
         submission__phase__in=phases_of_board(challenge, phase),
         submission__state=Submission.State.SCORED,
-    ).exists()
+    )
+    before = Evaluation.objects.filter(on_cohort(cohort), submission=OuterRef("submission"))
+    return again.filter(Exists(before)).exists()
 
 
 def _of_the_last_board(challenge: Challenge, phase: str) -> Standard | None:

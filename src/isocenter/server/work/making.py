@@ -5,22 +5,28 @@
 
 A snapshot has the whole board; what of it a viewer sees, `boards.shown` decides. One that says the same as the last is
 not kept again. The receipt names the tables of those that count; `isocenter verify` makes the board again of them.
+
+On the boards of a further cohort stand the submissions that count on the same board of the phase, and no others. One
+that has no score on the cohort yet is waited for.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
 from django.urls import reverse
 
+from isocenter.editions import phase_of, split_cohort
 from isocenter.server import boards, clock, notices
 from isocenter.server.editions import code_of
 from isocenter.server.models import Challenge, Evaluation, Reference, Run, Snapshot, Submission
-from isocenter.server.work import faults, queue
+from isocenter.server.work import faults, given_tables, queue
 from isocenter.server.work.in_force import Standard, phases_of_board, reference_of, standard_of
 from isocenter.server.work.score_tables import renew_values
 
@@ -36,12 +42,13 @@ _BEFORE = "The reference has changed; this board is made with the one before unt
 
 
 def refresh(challenge: Challenge, phase: str) -> Run:
-    """Order the boards of a phase, and of those that continue it.
+    """Order the boards of a phase, of its further cohorts, and of those that continue it.
 
     However often, one order waits; and one more while they are being made.
     """
-    for later in challenge.edition.phases:
-        if later.continues == phase and later.opens <= clock.now():
+    for later in challenge.edition.scored:
+        on_cohort = phase == split_cohort(later.name)[0] != later.name
+        if on_cohort or (later.continues == phase and later.opens <= clock.now()):
             refresh(challenge, later.name)
     return queue.enqueue("board", challenge, payload={"phase": phase}, key=f"board:{challenge.pk}:{phase}", priority=1)
 
@@ -54,27 +61,22 @@ def make_boards(challenge: Challenge, phase: str, *, run: Run | None = None) -> 
     run
         Whose lease must still hold when they are written.
     """
-    from isocenter.server.work.contests import make_contest
-
     challenge = Challenge.objects.select_related("version").get(pk=challenge.pk)
-    if all(one.name != phase for one in challenge.edition.phases):
+    if challenge.edition.find_scored(phase) is None:
         return []
-    assert challenge.version_id is not None
-    code = _for_boards(code_of(challenge.version_id, phase))
-    standard = standard_of(challenge, phase)
-    scored, pending = _find_evaluations(challenge, phase, standard)
-    renew_values(code, list(scored.values()))
-    reference = None if standard is None else Reference.objects.get(pk=standard.reference)
-    contest = make_contest(code, scored, reference)
-    made = [_make_snapshot(contest, name) for name in code.boards]
-    if not made[0][0].problem:  # the main board
-        made[0][0].leaders = _find_leaders(challenge, contest, phase)
-    notes = [WAITING] if pending else []
-    if reference is not None and reference != reference_of(challenge, phase):
-        notes.append(_BEFORE)
-    for snapshot, _ in made:
+    found = _find_results(challenge, phase)
+    if split_cohort(phase)[1]:
+        if found.reference is None:  # nothing is scored on this cohort yet
+            return []
+        made = _decide_on_cohort(_find_results(challenge, split_cohort(phase)[0]), found)
+    else:
+        made = [(*_make_snapshot(found.contest, name), found.pending) for name in found.code.boards]
+        if not made[0][0].problem:  # the main board
+            made[0][0].leaders = _find_leaders(challenge, found.contest, phase)
+    older = [_BEFORE] if found.reference is not None and found.reference != reference_of(challenge, phase) else []
+    for snapshot, _, pending in made:
         snapshot.challenge, snapshot.phase, snapshot.version = challenge, phase, challenge.version
-        snapshot.content["notes"] += notes
+        snapshot.content["notes"] += [*([WAITING] if pending else []), *older]
         snapshot.entries += [
             {"team": one.team.name, "submission": str(one.pk), "row": None, "pending": True} for one in pending
         ]
@@ -83,7 +85,60 @@ def make_boards(challenge: Challenge, phase: str, *, run: Run | None = None) -> 
     with transaction.atomic():
         if run is not None:
             queue.beat(run)
-        return [snapshot for snapshot, detail in made if _keep(snapshot, detail)]
+        return [snapshot for snapshot, detail, _ in made if _keep(snapshot, detail)]
+
+
+@dataclass(frozen=True)
+class _Results:
+    """What the boards of a phase, or of a further cohort, are made of.
+
+    Attributes
+    ----------
+    reference
+        The one that all were measured against; None if nothing is scored.
+    scored, pending
+        By submission its evaluation; and the submissions that have none yet.
+    """
+
+    code: Code
+    reference: Reference | None
+    scored: Mapping[Submission, Evaluation]
+    pending: Sequence[Submission]
+
+    @cached_property
+    def contest(self) -> Contest:
+        """The contest of all of them."""
+        from isocenter.server.work.contests import make_contest
+
+        return make_contest(self.code, self.scored, self.reference)
+
+
+def _find_results(challenge: Challenge, phase: str) -> _Results:
+    assert challenge.version_id is not None
+    code = _for_boards(code_of(challenge.version_id, phase))
+    standard = standard_of(challenge, phase)
+    scored, pending = _find_evaluations(challenge, phase, standard)
+    renew_values(code, list(scored.values()))
+    reference = None if standard is None else Reference.objects.get(pk=standard.reference)
+    return _Results(code, reference, scored, pending)
+
+
+def _decide_on_cohort(phase: _Results, cohort: _Results) -> list[tuple[Snapshot, str, Sequence[Submission]]]:
+    """The boards of a further cohort, each of those submissions that count on the same board of the phase."""
+    from isocenter.server.work.contests import ScoredEntry, make_contest
+
+    made: list[tuple[Snapshot, str, Sequence[Submission]]] = []
+    for name in cohort.code.boards:
+        try:
+            entries = phase.contest.count(name).rows.values()
+        except ValueError as error:  # of the phase there is no such board either
+            made.append((*_explain(phase.contest, name, error), []))
+            continue
+        counting = [entry.submission for entry in entries if isinstance(entry, ScoredEntry)]
+        contest = make_contest(cohort.code, cohort.scored, cohort.reference, counting=counting)
+        lacking = [one for one in counting if one not in cohort.scored and not given_tables.is_given(one)]
+        made.append((*_make_snapshot(contest, name), [*lacking, *phase.pending]))
+    return made
 
 
 def _keep(snapshot: Snapshot, detail: str) -> bool:
@@ -99,7 +154,7 @@ def _keep(snapshot: Snapshot, detail: str) -> bool:
 
 
 def _tell_organisers(snapshot: Snapshot, detail: str) -> None:
-    phase = next(one.title for one in snapshot.challenge.edition.phases if one.name == snapshot.phase)
+    phase = phase_of(snapshot.challenge.edition, snapshot.phase).title
     notices.to_organisers(
         snapshot.challenge,
         f"{phase}: the board {snapshot.board} cannot be made, and the last one stays: {snapshot.problem}",
@@ -145,17 +200,12 @@ def _find_evaluations(
 
 def _make_snapshot(contest: Contest, name: str) -> tuple[Snapshot, str]:
     """One board, with what it was made of; or why there is none, and the traceback of a rule that failed."""
-    from isocenter.contest import RuleFailed, describe_rule
-    from isocenter.ranking import Board
     from isocenter.server.work.contests import ScoredEntry
 
-    rule = contest.challenge.boards[name]
     try:
         decision = contest.decide(name, resamples=REPLICATES, level=LEVEL, seed=SEED)
     except ValueError as error:
-        empty = Board(name=name, metric=rule.metric, rule=describe_rule(rule), rows=())
-        detail = error.traceback if isinstance(error, RuleFailed) else ""
-        return Snapshot(board=name, content=_freeze(empty), entries=[], problem=str(error)), detail
+        return _explain(contest, name, error)
     board = decision.board
     standing = {row.submission for row in (*board.rows, *board.unlisted)}
     counted = [
@@ -169,6 +219,17 @@ def _make_snapshot(contest: Contest, name: str) -> tuple[Snapshot, str]:
         if row in standing and isinstance(entry, ScoredEntry)
     ]
     return Snapshot(board=name, content=_freeze(board), entries=counted, receipt=_receipt_of(decision)), ""
+
+
+def _explain(contest: Contest, name: str, error: ValueError) -> tuple[Snapshot, str]:
+    """A board that cannot be made: without rows, with the reason."""
+    from isocenter.contest import RuleFailed, describe_rule
+    from isocenter.ranking import Board
+
+    rule = contest.challenge.boards[name]
+    empty = Board(name=name, metric=rule.metric, rule=describe_rule(rule), rows=())
+    detail = error.traceback if isinstance(error, RuleFailed) else ""
+    return Snapshot(board=name, content=_freeze(empty), entries=[], problem=str(error)), detail
 
 
 def _find_leaders(challenge: Challenge, contest: Contest, phase: str) -> dict[str, list[str]]:

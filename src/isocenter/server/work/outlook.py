@@ -113,7 +113,7 @@ def _rest(run: Run, usual: Any) -> timedelta | None:
 
 def _usual(challenge: int, phase: str) -> float:
     """The median of how many seconds recent runs took; NaN if there is none, which makes every sum unknown."""
-    scored = Run.objects.filter(challenge=challenge, kind=Run.Kind.SCORE, submission__phase=phase)
+    scored = Run.objects.filter(challenge=challenge, kind=Run.Kind.SCORE, submission__phase=phase, cohort="")
     spans = (
         scored.filter(state=Run.State.DONE, started__isnull=False)
         .order_by("-finished")

@@ -5,8 +5,14 @@
     the team's file ────┘                                       │
                                                                 └─▶ Evaluation, board, word to the team: all or nothing
 
-Where cases without a usable output would make it come to nothing, all outputs are looked at before any is measured.
-If the evaluator fails on a case, the submission waits for the organisers, and its other cases keep what was measured.
+Where cases without a usable output would make it come to nothing, all outputs are looked at before any is measured,
+those for further cohorts of the phase too. If the evaluator fails on a case, the submission waits for the organisers,
+and its other cases keep what was measured.
+
+    scored in its phase ──▶ a run for every further cohort that has a reference ──▶ Evaluation and boards of the cohort
+
+A run for a further cohort changes nothing about the submission: whatever breaks there is between the site and the
+organisers. It says nothing to the team either, as the cohort may be hidden.
 
 A case is measured once per evaluator and reference. One that is there already is taken from there, after a worker died
 as well as under a new reference that left this case as it was.
@@ -15,7 +21,7 @@ as well as under a new reference that left this case as it was.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.db import transaction
@@ -28,12 +34,13 @@ from isocenter.server.editions import code_of
 from isocenter.server.models import Evaluation, Reference, Run, Submission
 from isocenter.server.work import children, faults, given_tables, queue, reasons
 from isocenter.server.work.case_store import DatabaseStore, Stopped
-from isocenter.server.work.in_force import evaluation_of, evaluator_of, reference_of
+from isocenter.server.work.in_force import cases_elsewhere, evaluation_of, evaluator_of, on_cohort, reference_of
 from isocenter.server.work.reasons import Reason
 from isocenter.server.work.score_tables import rules_of, table_bytes, table_of, values_of
 
 if TYPE_CHECKING:
     from isocenter import evaluation
+    from isocenter.evaluation import Challenge as Code
 
 __all__ = ["NoReference", "Stopped", "evaluation_of", "keep", "score", "table_of"]
 
@@ -110,32 +117,26 @@ def _stop_for_causes(run: Run, submission: Submission, error: EvaluationFailed) 
 def _evaluated(
     run: Run, submission: Submission, stop: threading.Event | None
 ) -> tuple[evaluation.Evaluation, Reference, str]:
-    from isocenter.evaluation import check, evaluate
+    from isocenter.evaluation import check, evaluate, sort_problems
 
-    challenge = submission.challenge
-    phase = phase_of(challenge.edition, submission.phase)
-    code = code_of(challenge.version_id, submission.phase)
-    reference = reference_of(challenge, submission.phase)
+    challenge, name = submission.challenge, run.scored_phase
+    code = code_of(challenge.version_id, name)
+    reference = reference_of(challenge, name)
     if reference is None:
-        msg = f"the phase {submission.phase} has no reference; add one"
+        msg = f"the phase {name} has no reference; add one"
         raise NoReference(msg)
-    evaluator = evaluator_of(challenge, submission.phase)
+    evaluator = evaluator_of(challenge, name)
     store = DatabaseStore(run, submission, evaluator, reference, stop=stop)
     executor = children.pool()
-    given: dict[str, Any] = {
-        "reference": files.at(reference.folder),
-        "submission": files.at(submission.file),
-        "grid": challenge.edition.policies.grid,
-        "cases": phase.cases,
-        "executor": executor,
-    }
     try:
         # What will come to nothing for one output is not measured: that may take hours, and cost the team nothing.
         if _must_be_whole(submission) and not store.has_results:
-            problems = check(code, **given)
+            problems = check(code, **_given(submission, name, reference), executor=executor)
+            problems = sort_problems(problems, *_check_cohorts(submission, code, executor))
             if any(map(reasons.is_about_output, problems)):
                 raise _Gaps(problems)
-        found = evaluate(code, **given, progress=store.progress, journal=store)
+        given = _given(submission, name, reference)
+        found = evaluate(code, **given, executor=executor, progress=store.progress, journal=store)
     except children.Aborted:
         queue.beat(run)
         raise Stopped from None
@@ -145,6 +146,32 @@ def _evaluated(
         executor.abort()
         raise
     return found, reference, evaluator
+
+
+def _given(submission: Submission, phase: str, reference: Reference) -> dict[str, Any]:
+    """What a submission is checked and measured with, in a phase or on a further cohort of it."""
+    challenge = submission.challenge
+    return {
+        "reference": files.at(reference.folder),
+        "submission": files.at(submission.file),
+        "grid": challenge.edition.policies.grid,
+        "cases": phase_of(challenge.edition, phase).cases,
+        "elsewhere": cases_elsewhere(challenge, phase),
+    }
+
+
+def _check_cohorts(submission: Submission, code: Code, executor: children.Children) -> Iterator[tuple[Problem, ...]]:
+    """What is wrong with the outputs for the further cohorts of a phase, as far as these have a reference."""
+    from isocenter.evaluation import CohortError, check
+
+    for one in phase_of(submission.challenge.edition, submission.phase).scored[1:]:
+        reference = reference_of(submission.challenge, one.name)
+        if reference is None:
+            continue
+        try:
+            yield check(code, **_given(submission, one.name, reference), executor=executor)
+        except CohortError:  # the organisers hear of it when the submission is scored there
+            continue
 
 
 def broke(run: Run, detail: str) -> None:
@@ -178,14 +205,15 @@ def _fail(
         if faults_of:
             _report_faults(run, submission, faults_of)
     if not faults_of and (again or reason.outcome != "refused"):
-        _tell_organisers(submission, reasons.say_to_organisers(reason, again=again))
+        again = again and not run.cohort
+        _tell_organisers(submission, run.scored_phase, reasons.say_to_organisers(reason, again=again))
 
 
 def _report_faults(run: Run, submission: Submission, causes: Sequence[Problem]) -> None:
     """Keep what the evaluator failed on, tell the organisers once, and let the board say that submissions wait."""
     from isocenter.server.work import making
 
-    challenge, phase = submission.challenge, submission.phase
+    challenge, phase = submission.challenge, run.scored_phase
     reference, evaluator = reference_of(challenge, phase), evaluator_of(challenge, phase)
     making.refresh(challenge, phase)
     faults.record(run, causes, evaluator=evaluator, reference=None if reference is None else reference.pk)
@@ -200,7 +228,6 @@ def keep(
     from isocenter.server.work import making, reevaluation
 
     code = code_of(submission.challenge.version_id, submission.phase)
-    problems = [reasons.as_row(problem) for problem in found.problems]
     content = {
         "table": table_bytes(found.scores, found.record),
         "digest": table_digest(found.scores),
@@ -209,6 +236,7 @@ def keep(
     }
     with transaction.atomic():
         queue.finish(run)
+        first = not submission.evaluations.filter(on_cohort(run.cohort)).exists()
         done, _ = Evaluation.objects.update_or_create(
             submission=submission,
             evaluator=evaluator,
@@ -216,15 +244,31 @@ def keep(
             defaults=content,
             create_defaults=content | {"made": clock.now()},
         )
-        first = submission.state != Submission.State.SCORED
-        Submission.objects.filter(pk=submission.pk).update(state=Submission.State.SCORED, reason="", problems=problems)
-        making.refresh(submission.challenge, submission.phase)
+        changes: dict[str, Any] = {"problems": _merge_problems(run, submission, found, reference)}
+        if not run.cohort:
+            first = submission.state != Submission.State.SCORED
+            changes |= {"state": Submission.State.SCORED, "reason": ""}
+        Submission.objects.filter(pk=submission.pk).update(**changes)
+        making.refresh(submission.challenge, run.scored_phase)
         if first:
-            reevaluation.follow(done)
-        _tell_team(submission, _say_scored(submission, first=first))
+            reevaluation.follow(done, run.cohort)
+        if not run.cohort:
+            reevaluation.score_cohorts(submission)
+            _tell_team(submission, _say_scored(submission, first=first))
     if any(problem.cost == "attempt" for problem in found.problems):
-        _tell_organisers(submission, "Outputs could not be read within the limits of time and memory")
+        said = "Outputs could not be read within the limits of time and memory"
+        _tell_organisers(submission, run.scored_phase, said)
     return done
+
+
+def _merge_problems(
+    run: Run, submission: Submission, found: evaluation.Evaluation, reference: Reference
+) -> list[dict[str, str]]:
+    """What is said of the outputs of all cohorts, of which those of one are new."""
+    rows = [reasons.as_row(problem) for problem in found.problems]
+    before = Submission.objects.select_for_update().values_list("problems", flat=True).get(pk=submission.pk)
+    own = {*reference.cases, *([] if run.cohort else [""])}  # what is about no case, the run of the phase says
+    return [*rows, *(row for row in before if row.get("case", "") not in own and row not in rows)]
 
 
 def _say_scored(submission: Submission, *, first: bool) -> str:
@@ -244,9 +288,9 @@ def _tell_team(submission: Submission, what: str) -> None:
     notices.to_team(submission.team, f"{title}: submission {submission.number} {what}.", url=url, mail=False)
 
 
-def _tell_organisers(submission: Submission, what: str) -> None:
+def _tell_organisers(submission: Submission, phase: str, what: str) -> None:
     from isocenter.server import notices
 
     url = reverse("submission", args=[submission.challenge.slug, submission.pk])
-    text = f"{what}: {submission.team.name}, {submission.phase}, submission {submission.number}."
+    text = f"{what}: {submission.team.name}, {phase}, submission {submission.number}."
     notices.to_organisers(submission.challenge, text, url=url, mail=True)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect
 
-from isocenter.editions import Phase
+from isocenter.editions import Phase, split_cohort
 from isocenter.server.boards import prizes
 from isocenter.server.boards.board_history import by_digest, history, newest, thinned
 from isocenter.server.boards.board_receipts import receipt_of
@@ -20,7 +20,7 @@ from isocenter.server.boards.what_if import reweighted, weights_of
 from isocenter.server.editions import code_of
 from isocenter.server.models import Run, Snapshot, Team
 from isocenter.server.pages.boards._conditional import page
-from isocenter.server.pages.boards._words import board_names, outlook
+from isocenter.server.pages.boards._words import board_names, cohorts_of, outlook
 from isocenter.server.policy import Door, Visit, door
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Guess:
 @door(Door.CHALLENGE)
 def board(request: HttpRequest, visit: Visit, phase: str, board: str) -> HttpResponse:
     """The board in force."""
-    found = visit.phase(phase)
+    found = visit.scored_phase(phase)
     if board not in board_names(visit, phase):
         raise Http404
     if digest := request.GET.get("at", ""):
@@ -64,7 +64,7 @@ def board(request: HttpRequest, visit: Visit, phase: str, board: str) -> HttpRes
 def snapshot(request: HttpRequest, visit: Visit, digest: str) -> HttpResponse:
     """A board as it was, by its permanent address."""
     found = by_digest(visit, digest)
-    return _page(request, visit, visit.phase(found.phase), found.board, found)
+    return _page(request, visit, visit.scored_phase(found.phase), found.board, found)
 
 
 def _page(request: HttpRequest, visit: Visit, phase: Phase, board: str, named: Snapshot | None = None) -> HttpResponse:
@@ -79,12 +79,13 @@ def _page(request: HttpRequest, visit: Visit, phase: Phase, board: str, named: S
         "slug": visit.challenge.slug,
         "outlook": outlook(visit, phase),
         "continued": visit.edition.continued_by(phase),
-        "continuing": [one for one in visit.phases if one.continues == phase.name and visit.now >= one.opens],
+        "continuing": [one for one in visit.scored if one.continues == phase.name and visit.now >= one.opens],
         "name": board,
         "title": names[board].title if board in names else board.replace("_", " "),
         "rule": "" if table is None else _rule(visit, phase.name, table.board),
         "boards": names,
-        "phases": visit.phases,
+        "handed_in_for": split_cohort(phase.name)[0],
+        "cohorts": cohorts_of(visit, phase.name),
         "table": table,
         "columns": columns,
         "lines": [] if table is None else [(line, line.chosen(columns)) for line in table.lines],

@@ -43,7 +43,7 @@ def board_receipt(request: HttpRequest, visit: Visit, phase: str, board: str) ->
 
 def _found(request: HttpRequest, visit: Visit, phase: str, board: str) -> Snapshot:
     """The board in force, or that of a permanent address."""
-    found = visit.phase(phase)
+    found = visit.scored_phase(phase)
     if board not in board_names(visit, phase):
         raise Http404
     if not sees(visit, phase):

@@ -25,7 +25,7 @@ class Entry:
 
 @door(Door.CHALLENGE)
 def boards(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Every phase that they know of, with its boards, and what can be seen of it from when on."""
+    """Every phase that they know of and each further cohort, with its boards, and what can be seen from when on."""
     counted = {one.phase.name: one for one in participation(visit)}
     phases = [
         Entry(
@@ -34,7 +34,7 @@ def boards(request: HttpRequest, visit: Visit) -> HttpResponse:
             counted.get(phase.name),
             visit.sight(phase.name).progress,
         )
-        for phase in visit.phases
+        for phase in visit.scored
     ]
     context = {
         "tab": "boards",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
+from isocenter.editions import split_cohort
 from isocenter.server.boards.board_titles import rule_in_words, titles_of
 from isocenter.server.editions import code_of
 
@@ -27,6 +28,8 @@ class Outlook:
         nothing; "later": the phase has not begun.
     held
         Whether the results would be out, and are held back until all submissions are evaluated.
+    further
+        Whether it is a further cohort of a phase.
     """
 
     phase: Phase
@@ -37,6 +40,7 @@ class Outlook:
     out: bool
     held: bool
     organiser: bool
+    further: bool
 
 
 def outlook(visit: Visit, phase: Phase) -> Outlook:
@@ -60,7 +64,17 @@ def outlook(visit: Visit, phase: Phase) -> Outlook:
         out=visit.is_out(phase),
         held=visit.is_held(phase.name),
         organiser=seen.unlisted and not visit.is_out(phase) and phase.visibility != "public",
+        further=split_cohort(phase.name)[1] != "",
     )
+
+
+def cohorts_of(visit: Visit, phase: str) -> dict[str, str]:
+    """The cohorts of a phase by their names in addresses, its own cases first; {} if it has no further one."""
+    chosen = visit.phase(split_cohort(phase)[0])
+    if not chosen.cohorts:
+        return {}
+    titles = [chosen.title, *(cohort.title for cohort in chosen.cohorts)]
+    return {one.name: title for one, title in zip(chosen.scored, titles, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -137,7 +137,7 @@ def _seen(visit: Visit, phase: str, cases: list[str]) -> dict[str, bool]:
     for case in cases:
         on = [
             visit.sight(one.name)
-            for one in visit.edition.phases
+            for one in visit.edition.scored
             if one.continues is None and (one.name not in own or case in own[one.name])
         ]
         known = [seen for seen in on if seen.known]  # where it is in one that is not announced, the others decide

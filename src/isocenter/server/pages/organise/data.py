@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils import timezone
 
+from isocenter.editions import split_cohort
 from isocenter.server import decisions
 from isocenter.server.editions import code_of
 from isocenter.server.models import Evaluation, Reference, Release, Submission, Upload
@@ -28,7 +29,8 @@ def data(request: HttpRequest, visit: Visit) -> HttpResponse:
     code = code_of(challenge.version_id, visit.edition.last_phase.name)
     phases = []
     for one in readiness.data_of(challenge):
-        scored = Submission.objects.filter(challenge=challenge, phase=one.phase.name, state=Submission.State.SCORED)
+        name = split_cohort(one.phase.name)[0]
+        scored = Submission.objects.filter(challenge=challenge, phase=name, state=Submission.State.SCORED)
         done = Evaluation.objects.filter(submission__in=scored, reference=one.reference).values("submission").distinct()
         phases.append({"data": one, "behind": scored.count() - done.count() if one.reference else 0})
     return page(

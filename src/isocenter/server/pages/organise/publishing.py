@@ -8,7 +8,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404
 
-from isocenter.editions import Phase
+from isocenter.editions import Phase, split_cohort
 from isocenter.server.boards import prizes
 from isocenter.server.models import Artefact, CodeLink, Decision, Registration, Run
 from isocenter.server.organising import running
@@ -46,7 +46,7 @@ def publishing(request: HttpRequest, visit: Visit) -> HttpResponse:
         visit,
         "publishing",
         "publishing",
-        phases=[_phase(visit, phase, told.get(phase.name), held) for phase in visit.edition.phases],
+        phases=[_phase(visit, phase, told.get(phase.name), held) for phase in visit.edition.scored],
         links=CodeLink.objects.filter(team__challenge=challenge).select_related("team").order_by("phase", "team__name"),
         artefacts=[(one, titles.get(one.phase, one.phase), note_of(one)) for one in challenge.artefacts.all()],
         making=making,
@@ -59,9 +59,11 @@ def _phase(visit: Visit, phase: Phase, told: Any, held: dict[str, int]) -> dict[
     from isocenter.server.models import Submission
 
     soon = visit.now + timedelta(seconds=1)  # what was closed just now, closes at the next whole second
-    sent = visit.submissions().filter(phase=phase.name)
+    name, cohort = split_cohort(phase.name)
+    sent = visit.submissions().filter(phase=name)
     return {
         "phase": phase,
+        "further": cohort != "",
         "told": told,
         "open": phase.opens <= visit.now and soon < phase.closes,
         "closed": soon >= phase.closes,

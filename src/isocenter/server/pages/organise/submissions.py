@@ -9,6 +9,7 @@ from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
+from isocenter.editions import split_cohort
 from isocenter.server.models import Evaluation, Run, Submission, Team, Upload
 from isocenter.server.organising import benchmarks, refereeing
 from isocenter.server.organising.refereeing import reasoned
@@ -70,6 +71,7 @@ def submission(request: HttpRequest, visit: Visit, pk: uuid.UUID) -> HttpRespons
         void_reasons=void_reasons_of(one),
         runs=one.runs.order_by("-queued", "-pk")[:20],
         evaluations=[(row, board_scores(row, sight, code)) for row in evaluations],
+        cohorts=bool(visit.edition.find_scored(one.phase) and visit.phase(one.phase).cohorts),
         people=one.team.memberships.count(),
         decided=visit.challenge.decisions.filter(subject=refereeing.name_of(one)).order_by("-number")[:20],
     )
@@ -98,9 +100,10 @@ def _decide(request: HttpRequest, visit: Visit, one: Submission) -> None:
 
 
 def _again(visit: Visit, phase: str, chosen: list[Submission] | None, reason: str) -> list[Run]:
-    """Evaluate again what is not being evaluated already."""
-    busy = Run.objects.filter(kind=Run.Kind.SCORE, state__in=(Run.State.QUEUED, Run.State.RUNNING))
-    rows = visit.submissions().filter(phase=phase).exclude(pk__in=busy.values("submission"))
+    """Evaluate again what is not being evaluated already, in a phase or on a further cohort."""
+    name, cohort = split_cohort(phase)
+    busy = Run.objects.filter(kind=Run.Kind.SCORE, cohort=cohort, state__in=(Run.State.QUEUED, Run.State.RUNNING))
+    rows = visit.submissions().filter(phase=name).exclude(pk__in=busy.values("submission"))
     rows = rows.exclude(state__in=(Submission.State.REFUSED, Submission.State.CANCELLED))
     if chosen is not None:
         rows = rows.filter(pk__in=[one.pk for one in chosen])
@@ -124,16 +127,16 @@ def evaluator_faults(request: HttpRequest, visit: Visit) -> HttpResponse:
             "held": held.get(phase.name, 0),
             "faults": [fault for fault in listed if fault.phase == phase.name],
         }
-        for phase in visit.edition.phases
+        for phase in visit.edition.scored
         if phase.name in waiting
     ]
     return page(request, visit, "faults", "submissions", phases=phases)
 
 
 def _again_after_faults(request: HttpRequest, visit: Visit) -> None:
-    phase, reason = visit.phase(request.POST.get("phase", "")), request.POST.get("reason", "")
-    broken = [one for fault in faults.list_faults(visit.challenge) for one in fault.submissions]
-    chosen = [one for one in broken if one.phase == phase.name]
+    phase, reason = visit.scored_phase(request.POST.get("phase", "")), request.POST.get("reason", "")
+    listed = faults.list_faults(visit.challenge)
+    chosen = [one for fault in listed if fault.phase == phase.name for one in fault.submissions]
     with attempt(request):
         runs = _again(visit, phase.name, chosen, reason)
         if runs:
@@ -145,8 +148,8 @@ def _again_after_faults(request: HttpRequest, visit: Visit) -> None:
 
 @door(Door.ORGANISER, POST)
 def again(request: HttpRequest, visit: Visit) -> HttpResponse:
-    """Evaluate everything of a phase again."""
-    phase = visit.phase(request.POST.get("phase", ""))
+    """Evaluate everything of a phase again, or on one of its further cohorts."""
+    phase = visit.scored_phase(request.POST.get("phase", ""))
     with attempt(request):
         runs = _again(visit, phase.name, None, request.POST.get("reason", ""))
         if runs:

@@ -13,6 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 
+from isocenter.editions import split_cohort
 from isocenter.server.models import Download, Evaluation, Submission
 from isocenter.server.pages.submissions.detail import CASES_HIDDEN
 from isocenter.server.policy import Door, Visit, door
@@ -31,7 +32,7 @@ def case(request: HttpRequest, visit: Visit, key: UUID, case: str) -> HttpRespon
     """The page of a case, between the next worse and the next better one."""
     from isocenter.viewer import worst_first
 
-    one, evaluation = _permitted(visit, key)
+    one, evaluation = _permitted(visit, key, case)
     now = measured.of(visit, one, evaluation)
     metric = now.metric(request.GET.get("by", ""))
     order = worst_first(now.cases, metric)
@@ -99,20 +100,24 @@ def _keep(visit: Visit, what: str, size: int) -> None:
         Download.objects.create(challenge=visit.challenge, user=visit.user, what=what[:300], size=size, made=visit.now)
 
 
-def _permitted(visit: Visit, key: UUID) -> tuple[Submission, Evaluation]:
-    """A submission whose cases may be seen, and its evaluation in force."""
+def _permitted(visit: Visit, key: UUID, case: str) -> tuple[Submission, Evaluation]:
+    """A submission whose cases may be seen, and its evaluation in force on the cohort that has this case."""
     one = get_object_or_404(visit.submissions(), pk=key)
-    if not visit.sight(one.phase).own_cases:
+    phase = visit.edition.find_scored(one.phase)
+    names = [one.phase] if phase is None else [scored.name for scored in phase.scored]
+    seen = [name for name in names if visit.sight(name).own_cases]
+    if not seen:
         raise PermissionDenied(CASES_HIDDEN)
-    evaluation = evaluation_of(one)
-    if evaluation is None:
-        raise Http404
-    return one, evaluation
+    for name in seen:
+        evaluation = evaluation_of(one, split_cohort(name)[1])
+        if evaluation is not None and case in evaluation.reference.cases:
+            return one, evaluation
+    raise Http404
 
 
 def _sight(visit: Visit, key: UUID, case: str) -> tuple[str, Sight]:
     """The phase of a submission, and what there is to see of a case."""
-    one, evaluation = _permitted(visit, key)
+    one, evaluation = _permitted(visit, key, case)
     if all(found.name != case for found in measured.of(visit, one, evaluation).cases):
         raise Http404
     sight = showing.look(visit, one, evaluation, case).sight

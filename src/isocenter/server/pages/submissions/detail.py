@@ -12,6 +12,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.safestring import SafeString
 
+from isocenter.editions import split_cohort
 from isocenter.server import clock, files
 from isocenter.server.boards import plots
 from isocenter.server.models import Download, Evaluation, Submission
@@ -20,9 +21,10 @@ from isocenter.server.policy import Door, Visit, door
 from isocenter.server.submitting import measured
 from isocenter.server.submitting.attempts import line
 from isocenter.server.submitting.field import Field, field_of, strip
-from isocenter.server.submitting.measured import Measured
+from isocenter.server.submitting.measured import BoardScore, Measured
 from isocenter.server.telling.known import history
 from isocenter.server.templatetags.submissions import signed
+from isocenter.server.work.in_force import NEWEST_FIRST, evaluation_of, on_cohort
 from isocenter.server.work.making import REPLICATES, SEED
 from isocenter.server.work.reasons import from_row
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 _MOST_STRATA = 8
 CASES_HIDDEN = "Results of single cases are not shown in this phase."
+_COHORT_HIDDEN = "Results on this cohort are not shown yet."
 
 
 @dataclass(frozen=True)
@@ -50,10 +53,11 @@ class CaseRow:
 def submission(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
     """The page."""
     one = get_object_or_404(visit.submissions().select_related("author", "version"), pk=key)
-    seen = visit.sight(one.phase)
-    order = ("-reference__phase", "-reference__number", "-made", "-pk")  # the first is in force
-    evaluations = list(one.evaluations.select_related("reference", "submission").defer("table").order_by(*order))
-    called = measured.reference_numbers(visit, one.phase) if evaluations else {}
+    phase, cohort = _asked(request, visit, one)
+    seen = visit.sight(phase)
+    made = one.evaluations.filter(on_cohort(cohort)).select_related("reference", "submission")
+    evaluations = list(made.defer("table").order_by(*NEWEST_FIRST))  # the first is in force
+    called = measured.reference_numbers(visit, one.phase, cohort) if evaluations else {}
     for number, past in enumerate(reversed(evaluations), start=1):
         past.number = number  # within the submission; a key would tell how many others were evaluated in between
         past.reference_number = called[past.reference_id]
@@ -68,11 +72,17 @@ def submission(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
         "rules": next((found for found in history(visit) if found.version.number <= one.version.number), None),
         "evaluation": evaluations[0] if evaluations else None,
         "sight": seen,
+        "phase_shown": phase,
+        "cohort": cohort,
+        "cohorts": _with_cases(visit, one),
         "others": visit.submissions().filter(phase=one.phase, state=Submission.State.SCORED).exclude(pk=one.pk)[:50],
         **times.context(visit, one, row),
     }
-    if evaluations and row.scores:
-        context["boards"] = measured.of(visit, one, evaluations[0]).boards()
+    columns = _columns(visit, one)
+    context["columns"] = [visit.edition.find_scored(name) for name in columns] if len(columns) > 1 else []
+    context["beside"] = _beside(columns) if len(columns) > 1 else []
+    if evaluations and phase in columns:
+        context["boards"] = columns[phase]
         context["draws"] = {"seed": SEED, "count": REPLICATES} if seen.details else None
         if len(evaluations) > 1:
             code = measured.code_for(visit, one)
@@ -85,6 +95,41 @@ def submission(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
     if "HX-Request" in request.headers and not one.active:
         response.headers["HX-Refresh"] = "true"  # who watched it sees its scores now, not its state alone
     return response
+
+
+def _asked(request: HttpRequest, visit: Visit, one: Submission) -> tuple[str, str]:
+    """On which cohort results are asked for: the phase with it, and its name; "" for the phase's own cases."""
+    cohort = request.GET.get("cohort", "")
+    phase = measured.phase_on(visit, one, cohort)
+    if cohort and not visit.sight(phase).own_scores:
+        raise PermissionDenied(_COHORT_HIDDEN)
+    return phase, cohort
+
+
+def _columns(visit: Visit, one: Submission) -> dict[str, list[BoardScore]]:
+    """The scores by board, with their intervals, on every cohort that may be seen and has scores."""
+    found = {}
+    for name, scores in measured.by_cohort(visit, [one])[one.pk].items():
+        evaluation = evaluation_of(one, split_cohort(name)[1]) if scores else None
+        if evaluation is not None:
+            found[name] = measured.of(visit, one, evaluation).boards()
+    return found
+
+
+def _beside(columns: dict[str, list[BoardScore]]) -> list[tuple[BoardScore, list[BoardScore | None]]]:
+    """A row for every board, with its score on each cohort."""
+    by_name = {name: {score.board: score for score in scores} for name, scores in columns.items()}
+    boards = {score.board: score for scores in columns.values() for score in scores}
+    return [(score, [by_name[name].get(board) for name in columns]) for board, score in boards.items()]
+
+
+def _with_cases(visit: Visit, one: Submission) -> list[tuple[str, str]]:
+    """The cohorts whose cases may be seen, with what they are called; [] where the phase's own are all there is."""
+    phase = next((found for found in visit.edition.phases if found.name == one.phase), None)
+    if phase is None or not phase.cohorts:
+        return []
+    names = [("", phase.title), *((cohort.name, cohort.title) for cohort in phase.cohorts)]
+    return [(name, title) for name, title in names if visit.sight(measured.phase_on(visit, one, name)).own_cases]
 
 
 def _declarations(visit: Visit, one: Submission) -> list[tuple[str, str]]:
@@ -108,7 +153,8 @@ def _cases(request: HttpRequest, visit: Visit, one: Submission, evaluations: lis
     metric = now.metric(request.GET.get("by", ""))
     past = next((e for e in evaluations[1:] if str(e.number) == request.GET.get("against", "")), None)
     before = {} if past is None else {case.name: case for case in measured.of(visit, one, past).cases}
-    field = None if metric is None else field_of(visit, one, metric)
+    cohort = split_cohort(measured.phase_in(evaluations[0]))[1]
+    field = None if metric is None else field_of(visit, one, metric, cohort)
     rows = [_row(case, now, metric, field, before.get(case.name)) for case in worst_first(now.cases, metric)]
     return {
         "metrics": now.metrics,
@@ -117,7 +163,7 @@ def _cases(request: HttpRequest, visit: Visit, one: Submission, evaluations: lis
         "with_field": any(row.strip for row in rows),
         "against": past,
         "plot": None if metric is None else _plot(now, metric, field),
-        "strata": _strata(one, now, metric) if visit.sight(one.phase).reference and metric is not None else [],
+        "strata": _strata(one, now, metric) if now.sight.reference and metric is not None else [],
     }
 
 
@@ -164,7 +210,8 @@ def _plot(now: Measured, metric: Metric, field: Field | None) -> SafeString | No
 def _strata(one: Submission, now: Measured, metric: Metric) -> list[tuple[str, list[tuple[str, int, str]]]]:
     """Means by what the manifest says of cases: for organisers, as it may tell what the reference is."""
     values = {case.name: case.value(metric.name) for case in now.cases if case.state == "measured"}
-    facts = {row["case"]: row for row in one.version.cohort if row.get("phase", one.phase) in (one.phase, "")}
+    names = (one.phase, measured.phase_in(now.evaluation), "")
+    facts = {row["case"]: row for row in one.version.cohort if row.get("phase", one.phase) in names}
     found = []
     for column in dict.fromkeys(
         name for row in facts.values() for name in row if name not in ("phase", "case", "weight")
@@ -195,17 +242,17 @@ def file(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
 
 
 @door(Door.PERSON)
-def scores(_: HttpRequest, visit: Visit, key: UUID, form: str) -> HttpResponse:
-    """The score table, as Parquet or CSV, as far as it may be seen."""
-    from isocenter.server.work.in_force import evaluation_of
+def scores(request: HttpRequest, visit: Visit, key: UUID, form: str) -> HttpResponse:
+    """The score table, as Parquet or CSV, as far as it may be seen; `?cohort=` names that of a further cohort."""
     from isocenter.server.work.score_tables import table_bytes
 
     one = get_object_or_404(visit.submissions(), pk=key)
     if form not in ("csv", "parquet"):
         raise Http404
-    if not visit.sight(one.phase).own_cases:
+    phase, cohort = _asked(request, visit, one)
+    if not visit.sight(phase).own_cases:
         raise PermissionDenied(CASES_HIDDEN)
-    evaluation = evaluation_of(one)
+    evaluation = evaluation_of(one, cohort)
     if evaluation is None:
         raise Http404
     table = measured.of(visit, one, evaluation).table
@@ -218,7 +265,7 @@ def scores(_: HttpRequest, visit: Visit, key: UUID, form: str) -> HttpResponse:
             name: evaluation.record[name] for name in ("challenge", "isocenter", "code") if name in evaluation.record
         }
         content, kind = table_bytes(table, said), "application/vnd.apache.parquet"
-    name = f"{visit.challenge.slug}-{one.phase}-{one.number}.{form}"
+    name = f"{visit.challenge.slug}-{phase.replace('.', '-')}-{one.number}.{form}"
     return HttpResponse(content, kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
 

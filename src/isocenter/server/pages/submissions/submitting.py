@@ -18,7 +18,7 @@ from isocenter.server.models import Upload
 from isocenter.server.policy import FORM, Door, Visit, door
 from isocenter.server.submitting import intake, limits, uploads
 from isocenter.server.submitting.expected import example, expected
-from isocenter.server.work.in_force import reference_of
+from isocenter.server.work.in_force import cases_elsewhere, reference_of
 
 _MOST_CASES = 200
 
@@ -108,7 +108,9 @@ def _context(request: HttpRequest, visit: Visit, phase: Phase, given: dict[str, 
     seen = visit.sight(phase.name)
     # The names of cases are part of the data: who may not have these does not learn them here.
     reference = reference_of(visit.challenge, phase.name) if seen.downloads or visit.organises else None
-    cases = [] if reference is None else sorted(reference.cases)
+    # Which cases are of a further cohort is not said: teams answer to all of them alike.
+    further = set() if reference is None else cases_elsewhere(visit.challenge, phase.name)
+    cases = [] if reference is None else sorted({*reference.cases, *further})
     address = (settings.URL or request.build_absolute_uri("/")).rstrip("/")
     return {
         "tab": "submissions",
