@@ -121,9 +121,12 @@ Arguments = Callable[[Matrix, list[str], str], dict[str, Any]]
 
 def _submission(world: Matrix, words: list[str], _: str) -> dict[str, Any]:
     one = world.waiting if words[0] == "waiting" else world.sent["Rigi", words[0]]
+    of_cohort = words[-1] == "cohort"
+    words = words[:-1] if of_cohort else words
     last = words[-1] if len(words) > 1 else ""
     found = {"key": one.pk, "pk": one.pk, "form": last, "layer": last}
-    return found | ({"query": "?reason=A+mistake."} if last == "reasoned" else {})
+    query = "?reason=A+mistake." if last == "reasoned" else "?cohort=kept" if of_cohort else ""
+    return found | ({"query": query} if query else {})
 
 
 def _board(world: Matrix, words: list[str], viewer: str) -> dict[str, Any]:

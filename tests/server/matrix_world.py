@@ -27,6 +27,8 @@ from django.test import Client, override_settings
 from django.urls import reverse
 
 from conftest import CASES, GRID, PEOPLE, Clock, World, mask, zipped
+from isocenter import evaluation
+from isocenter.ranking import table_digest
 from isocenter.server import clock
 from isocenter.server.editions import code_of, edition_of
 from isocenter.server.models import (
@@ -35,6 +37,7 @@ from isocenter.server.models import (
     Artefact,
     Challenge,
     CodeLink,
+    Evaluation,
     Invitation,
     Mail,
     Membership,
@@ -53,11 +56,15 @@ from isocenter.server.models import (
     Version,
 )
 from isocenter.server.work import making, queue
+from isocenter.server.work.score_tables import table_bytes, values_of
 from isocenter.volumes import Volume, write
 
 PHASES = ("public", "own", "hidden", "asked", "secret")
 """By what is seen of them before the results: all, the own row, nothing; "asked" as "own", for who asked to take part;
 and one that nobody is told of in any of the states."""
+
+KEPT = "public.kept"
+"""A further cohort of the public phase, of whose results nobody knows before they are out."""
 
 STATES = {
     "unannounced": datetime(2026, 2, 15, 12, tzinfo=UTC),
@@ -146,10 +153,16 @@ def toml(*more: str) -> str:
     }
     names = ("announced", "counts", "visibility", "admission")
     known = "".join(_PHASE.format(name=name, **dict(zip(names, kind, strict=True))) for name, kind in kinds.items())
+    known = known.replace('\n[[phases]]\nname = "own"', f'{_COHORT}\n[[phases]]\nname = "own"')
     late = "".join(_LATE.format(name=name) for name in ("secret", *more))
     return head + known + late + _MORE
 
 
+_COHORT = """
+[[phases.cohorts]]
+name = "kept"
+title = "Kept back"
+"""
 _LATE = """
 [[phases]]
 name = "{name}"
@@ -286,7 +299,11 @@ def build(data: Path, scratch: Path, at: Clock) -> Matrix:
         number=1,
         toml=toml(),
         pages=[{"name": name, "title": name.title(), "text": f"# {name}"} for name in ("about", "more")],
-        cohort=[{"phase": phase, "case": case, "stage": f"T{n}"} for phase in PHASES for n, case in enumerate(CASES)],
+        cohort=[
+            {"phase": phase, "case": case, "stage": f"T{n}"}
+            for phase in (*PHASES, KEPT)
+            for n, case in enumerate(CASES)
+        ],
         made=early,
     )
     challenge.save()
@@ -319,17 +336,18 @@ def build(data: Path, scratch: Path, at: Clock) -> Matrix:
 
 
 def _references(world: Matrix) -> None:
-    folder = world.data / "references" / "neck" / "1"
-    folder.mkdir(parents=True)
-    for case in CASES:
-        write(Volume(mask(4), GRID), folder / f"{case}.nii.gz")
-    (folder / "cases.csv").write_text("case\n" + "\n".join(CASES))
-    for phase in PHASES:
+    for name, size in (("1", 4), ("kept", 3)):
+        folder = world.data / "references" / "neck" / name
+        folder.mkdir(parents=True)
+        for case in CASES:
+            write(Volume(mask(size), GRID), folder / f"{case}.nii.gz")
+        (folder / "cases.csv").write_text("case\n" + "\n".join(CASES))
+    for phase in (*PHASES, KEPT):
         world.references[phase] = Reference.objects.create(
             challenge=world.challenge,
             phase=phase,
             number=1,
-            folder="references/neck/1",
+            folder="references/neck/kept" if phase == KEPT else "references/neck/1",
             digest="0" * 64,
             cases=list(CASES),
             made=STATES["unannounced"],
@@ -344,8 +362,31 @@ def _results(world: Matrix) -> None:
             sizes = dict(zip(CASES, (size, 3, 1 + PHASES.index(phase)), strict=True))
             world.sent[team, phase] = world.scored(team, phase, sizes, author=author, nominated=phase == "own")
         making.make_boards(world.challenge, phase)
+    for team in ("Rigi", "Pilatus"):
+        score_on_cohort(world, world.sent[team, "public"])
+    making.make_boards(world.challenge, KEPT)
     world.waiting = world.submission("Rigi", "public", author=world.people["alice"])
     queue.enqueue("score", world.challenge, submission=world.waiting)
+
+
+def score_on_cohort(world: Matrix, one: Submission, file: Path | None = None) -> Evaluation:
+    """The scores of a submission on the cohort that is kept back; of another file, as if it had been that one."""
+    code = code_of(one.version_id, KEPT)
+    reference = world.references[KEPT]
+    found = evaluation.evaluate(
+        code, reference=world.data / reference.folder, submission=file or world.data / str(one.file)
+    )
+    content = {
+        "table": table_bytes(found.scores, found.record),
+        "digest": table_digest(found.scores),
+        "record": found.record,
+        "values": values_of(code, found.scores),
+        "made": one.made,
+    }
+    made, _ = Evaluation.objects.update_or_create(
+        submission=one, evaluator=found.record["code"], reference=reference, defaults=content
+    )
+    return made
 
 
 def _data(world: Matrix) -> None:
@@ -370,6 +411,7 @@ def _data(world: Matrix) -> None:
         )
     notes: dict[str, tuple[str, list[str], bool, bool]] = {
         **{phase: ("report", [phase], True, True) for phase in PHASES},
+        "with the cohort": ("report", ["public", KEPT], True, True),
         "unpublished": ("report", ["public"], True, False),
         "with all names": ("report", ["public"], False, True),
         "archive": ("archive", list(PHASES), False, False),

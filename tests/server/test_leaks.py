@@ -31,7 +31,17 @@ from django.test import TestCase
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from matrix_asks import ADDRESSES, ROWS, Row, ask_for, send
-from matrix_world import STATES, Answer, Matrix, as_it_was, shared, toml, undone  # noqa: F401 (fixtures)
+from matrix_world import (  # noqa: F401 (fixtures)
+    KEPT,
+    STATES,
+    Answer,
+    Matrix,
+    as_it_was,
+    score_on_cohort,
+    shared,
+    toml,
+    undone,
+)
 
 from conftest import CASES, zipped
 from isocenter import evaluation
@@ -70,7 +80,7 @@ from isocenter.server.models import (
 from isocenter.server.organising import running, versioning
 from isocenter.server.submitting import showing
 from isocenter.server.work import faults, making, queue, reasons, score_tables, scoring
-from isocenter.server.work.in_force import evaluator_of
+from isocenter.server.work.in_force import evaluator_of, on_cohort
 from isocenter.server.work.score_tables import table_bytes, values_of
 
 pytestmark = pytest.mark.django_db
@@ -104,7 +114,7 @@ def rescored(world: Matrix, one: Submission, sizes: tuple[int, ...]) -> None:
     code = code_of(one.version_id, one.phase)
     reference = world.data / world.references[one.phase].folder
     found = evaluation.evaluate(code, reference=reference, submission=file)
-    for row in one.evaluations.all():
+    for row in one.evaluations.filter(on_cohort("")):
         row.table, row.digest = table_bytes(found.scores, found.record), table_digest(found.scores)
         row.values = values_of(code, found.scores)
         row.save()
@@ -130,6 +140,50 @@ def _other_scores(world: Matrix, team: str, *phases: str) -> None:
 def _results_that_nobody_sees(world: Matrix) -> None:
     for team in ("Rigi", "Pilatus"):
         _other_scores(world, team, "hidden", "secret")
+
+
+def _results_on_the_cohort(world: Matrix) -> None:
+    """The last is first on the cohort that is kept back, and its boards were made more often."""
+    for team, sizes in (("Pilatus", (3, 3, 3)), ("Rigi", (1, 1, 2))):
+        folder = world.scratch / uuid.uuid4().hex
+        content = zipped(dict(zip(CASES, sizes, strict=True)), folder)
+        (folder / "other.zip").write_bytes(content)
+        score_on_cohort(world, world.sent[team, "public"], folder / "other.zip")
+    boards_again(world, KEPT)
+    last = Snapshot.objects.filter(phase=KEPT).latest("made")
+    Snapshot.objects.create(
+        challenge=world.challenge,
+        phase=KEPT,
+        board=last.board,
+        version=last.version,
+        content=last.content | {"rows": last.content["rows"][:1]},
+        digest="k",
+        made=last.made - timedelta(hours=1),
+    )
+
+
+def _nothing_on_the_cohort(world: Matrix) -> None:
+    """No submission has a score on the cohort: its reference came later, was mended, and the evaluator failed on it."""
+    Evaluation.objects.filter(reference__phase=KEPT).delete()
+    Snapshot.objects.filter(phase=KEPT).delete()
+    Reference.objects.create(
+        challenge=world.challenge,
+        phase=KEPT,
+        number=2,
+        folder="references/neck/kept",
+        digest="f" * 64,
+        cases=list(CASES),
+        note="Mended.",
+    )
+    cause = Problem(
+        "unusable", "SECRET of the cohort", "CHUV001", code="evaluator_failed", origin="evaluator", detail="SECRET"
+    )
+    for team in ("Rigi", "Pilatus"):
+        run = Run.objects.create(
+            kind="score", challenge=world.challenge, submission=world.sent[team, "public"], cohort="kept",
+            state="failed", reason="evaluator_failed", detail="SECRET", finished=world.at.now,
+        )  # fmt: skip
+        faults.record(run, [cause], evaluator="e" * 64, reference=None)
 
 
 def _results_of_the_other_team(world: Matrix) -> None:
@@ -316,6 +370,8 @@ def _another_challenge(world: Matrix) -> None:
 SECRETS: dict[str, tuple[Differ, ...]] = {
     "everybody": (
         _results_that_nobody_sees,
+        _results_on_the_cohort,
+        _nothing_on_the_cohort,
         _a_team_more,
         _boards_that_came_and_went,
         _another_reference,
@@ -351,7 +407,7 @@ def _afterwards(world: Matrix) -> None:
     notices.notify([people["alice"], people["bob"], people["carol"]], "Something new.", challenge=world.challenge)
     one = world.sent["Rigi", "public"]
     Submission.objects.filter(pk=one.pk).update(version=Challenge.objects.get(slug="neck").version)
-    old = one.evaluations.get()
+    old = one.evaluations.filter(on_cohort("")).get()
     Evaluation.objects.create(
         submission=one,
         evaluator="e" * 64,

@@ -18,7 +18,7 @@ def receipt_of(visit: Visit, snapshot: Snapshot) -> str | None:
 
     Organisers have it always. Everybody has it when the results are out and it tells nothing beside the page: all teams
     are named, all submissions count or could be counted, nobody is unlisted, and no score is kept back. A receipt with
-    something left out would prove nothing, so there is none.
+    something left out would prove nothing, so there is none. That of a further cohort is for organisers.
     """
     if not snapshot.receipt or not (visit.organises or _tells_nothing_new(visit, snapshot)):
         return None
@@ -26,7 +26,7 @@ def receipt_of(visit: Visit, snapshot: Snapshot) -> str | None:
 
 
 def _tells_nothing_new(visit: Visit, snapshot: Snapshot) -> bool:
-    seen, phase = visit.sight(snapshot.phase), visit.phase(snapshot.phase)
+    seen, phase = visit.sight(snapshot.phase), visit.scored_phase(snapshot.phase)
     everything = seen.other_scores and seen.ranks and seen.names and seen.details and seen.progress
     if not everything or seen.first is not None or not visit.is_out(phase):
         return False

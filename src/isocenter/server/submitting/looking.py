@@ -19,7 +19,7 @@ from isocenter.server import files
 from isocenter.server.editions import code_of
 from isocenter.server.models import Challenge, Reference, Upload
 from isocenter.server.submitting import uploads
-from isocenter.server.work.in_force import cases_elsewhere, reference_of
+from isocenter.server.work.in_force import cases_elsewhere, leave_out_unknown, reference_of
 from isocenter.server.work.reasons import is_about_output
 from isocenter.submissions import is_junk, list_files
 
@@ -63,8 +63,8 @@ def at_zip(challenge: Challenge, phase: str, upload: Upload) -> tuple[list[Probl
             return problems, ["The organisers' reference of this phase cannot be used at present; tell them."]
         code, elsewhere = code_of(challenge.version_id, phase), cases_elsewhere(challenge, phase)
         found = look(code, cohort=cohort, submission=path, elsewhere=elsewhere)
-        every = [found, *_look_further(challenge, path, further)]
-        problems += [one for one in sort_problems(*every) if one.file not in nested]
+        every = sort_problems(found, *_look_further(challenge, path, further))
+        problems += [one for one in leave_out_unknown(challenge, phase, every) if one.file not in nested]
         spoilt = {one.case for one in found if is_about_output(one)}
         said = any(one.severity == "refused" for one in found)
         if not said and spoilt.issuperset(case.name for case in cohort.cases):

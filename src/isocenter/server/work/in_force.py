@@ -9,11 +9,13 @@ Where a phase is named here, it may be one with a further cohort, such as "test.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from django.db.models import Count, Exists, Max, OuterRef, Q
 
 from isocenter.editions import name_on_cohort, phase_of, split_cohort
+from isocenter.problems import Problem
 from isocenter.server.editions import code_of
 from isocenter.server.models import Challenge, Evaluation, Reference, Run, Snapshot, Submission
 
@@ -57,6 +59,19 @@ def cases_elsewhere(challenge: Challenge, phase: str) -> set[str]:
         if one.name != phase and (reference := reference_of(challenge, one.name)) is not None:
             found.update(reference.cases)
     return found - (set() if own is None else set(own.cases))
+
+
+def leave_out_unknown(challenge: Challenge, phase: str, problems: Iterable[Problem]) -> list[Problem]:
+    """The problems of a submission without files of unknown cases, where they may be those of a cohort to come.
+
+    As long as a further cohort of the phase has no reference, nobody knows its cases.
+    """
+    scored = phase_of(challenge.edition, split_cohort(phase)[0]).scored
+    references = [reference_of(challenge, one.name) for one in scored]
+    known = {case for reference in references if reference is not None for case in reference.cases}
+    if None not in references[1:]:
+        return list(problems)
+    return [one for one in problems if one.code != "bad_name" or one.case in known]
 
 
 def evaluator_of(challenge: Challenge, phase: str) -> str:

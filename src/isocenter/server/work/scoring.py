@@ -34,7 +34,14 @@ from isocenter.server.editions import code_of
 from isocenter.server.models import Evaluation, Reference, Run, Submission
 from isocenter.server.work import children, faults, given_tables, queue, reasons
 from isocenter.server.work.case_store import DatabaseStore, Stopped
-from isocenter.server.work.in_force import cases_elsewhere, evaluation_of, evaluator_of, on_cohort, reference_of
+from isocenter.server.work.in_force import (
+    cases_elsewhere,
+    evaluation_of,
+    evaluator_of,
+    leave_out_unknown,
+    on_cohort,
+    reference_of,
+)
 from isocenter.server.work.reasons import Reason
 from isocenter.server.work.score_tables import rules_of, table_bytes, table_of, values_of
 
@@ -132,7 +139,8 @@ def _evaluated(
         # What will come to nothing for one output is not measured: that may take hours, and cost the team nothing.
         if _must_be_whole(submission) and not store.has_results:
             problems = check(code, **_given(submission, name, reference), executor=executor)
-            problems = sort_problems(problems, *_check_cohorts(submission, code, executor))
+            every = sort_problems(problems, *_check_cohorts(submission, code, executor))
+            problems = tuple(leave_out_unknown(challenge, name, every))
             if any(map(reasons.is_about_output, problems)):
                 raise _Gaps(problems)
         given = _given(submission, name, reference)
@@ -265,7 +273,8 @@ def _merge_problems(
     run: Run, submission: Submission, found: evaluation.Evaluation, reference: Reference
 ) -> list[dict[str, str]]:
     """What is said of the outputs of all cohorts, of which those of one are new."""
-    rows = [reasons.as_row(problem) for problem in found.problems]
+    problems = leave_out_unknown(submission.challenge, run.scored_phase, found.problems)
+    rows = [reasons.as_row(problem) for problem in problems]
     before = Submission.objects.select_for_update().values_list("problems", flat=True).get(pk=submission.pk)
     own = {*reference.cases, *([] if run.cohort else [""])}  # what is about no case, the run of the phase says
     return [*rows, *(row for row in before if row.get("case", "") not in own and row not in rows)]

@@ -43,7 +43,7 @@ def desk(request: HttpRequest, visit: Visit) -> HttpResponse:
         phases=_by_phase(visit),
         failures=_failures(visit),
         faults=faults.list_faults(challenge),
-        held=[(visit.phase(name), number) for name, number in holding.held_phases(challenge).items()],
+        held=[(visit.scored_phase(name), number) for name, number in holding.held_phases(challenge).items()],
         queue=_queue(visit),
         grants=Grant.objects.filter(team__challenge=challenge)
         .values("team__name", "phase")
