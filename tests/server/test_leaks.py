@@ -679,13 +679,13 @@ def test_that_results_are_out_is_told_and_not_who_won(world):
             mail.outbox.clear()
             Notification.objects.all().delete()
             with TestCase.captureOnCommitCallbacks(execute=True):
-                assert running.due(world.at.now) == 4
+                assert running.due(world.at.now) == 5  # of the cohort people hear with its phase
             lines, mails = _told(world)
             return [line[:3] for line in lines], mails
 
     first = told()
     assert len(first[1]) == 4 * 3  # phases, people who take part
-    for secret in (_results_that_nobody_sees, _a_team_more, _another_name, _results_of_the_own_team):
+    for secret in (_results_that_nobody_sees, _results_on_the_cohort, _a_team_more, _another_name):
         assert [one for one in told(secret)[1] if one[0] != ["new@example.org"]] == first[1], secret
     assert not any("secret" in f"{subject} {body}" for _, subject, body, _ in first[1])
 

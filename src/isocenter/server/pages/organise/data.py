@@ -29,10 +29,11 @@ def data(request: HttpRequest, visit: Visit) -> HttpResponse:
     code = code_of(challenge.version_id, visit.edition.last_phase.name)
     phases = []
     for one in readiness.data_of(challenge):
-        name = split_cohort(one.phase.name)[0]
+        name, cohort = split_cohort(one.phase.name)
         scored = Submission.objects.filter(challenge=challenge, phase=name, state=Submission.State.SCORED)
         done = Evaluation.objects.filter(submission__in=scored, reference=one.reference).values("submission").distinct()
-        phases.append({"data": one, "behind": scored.count() - done.count() if one.reference else 0})
+        behind = scored.count() - done.count() if one.reference else 0
+        phases.append({"data": one, "behind": behind, "further": cohort != ""})
     return page(
         request,
         visit,

@@ -110,7 +110,7 @@ def _permitted(visit: Visit, key: UUID, case: str) -> tuple[Submission, Evaluati
         raise PermissionDenied(CASES_HIDDEN)
     for name in seen:
         evaluation = evaluation_of(one, split_cohort(name)[1])
-        if evaluation is not None and case in evaluation.reference.cases:
+        if evaluation is not None and any(found.name == case for found in measured.of(visit, one, evaluation).cases):
             return one, evaluation
     raise Http404
 

@@ -78,8 +78,8 @@ def submission(request: HttpRequest, visit: Visit, key: UUID) -> HttpResponse:
         "others": visit.submissions().filter(phase=one.phase, state=Submission.State.SCORED).exclude(pk=one.pk)[:50],
         **times.context(visit, one, row),
     }
-    columns = _columns(visit, one)
-    context["columns"] = [visit.edition.find_scored(name) for name in columns] if len(columns) > 1 else []
+    columns, titles = _columns(visit, one), _cohort_titles(visit, one)
+    context["columns"] = [(name, titles[name]) for name in columns] if len(columns) > 1 else []
     context["beside"] = _beside(columns) if len(columns) > 1 else []
     if evaluations and phase in columns:
         context["boards"] = columns[phase]
@@ -125,11 +125,18 @@ def _beside(columns: dict[str, list[BoardScore]]) -> list[tuple[BoardScore, list
 
 def _with_cases(visit: Visit, one: Submission) -> list[tuple[str, str]]:
     """The cohorts whose cases may be seen, with what they are called; [] where the phase's own are all there is."""
+    titles = _cohort_titles(visit, one)
+    seen = {name: title for name, title in titles.items() if visit.sight(name).own_cases}
+    return [(split_cohort(name)[1], title) for name, title in seen.items()] if len(titles) > 1 else []
+
+
+def _cohort_titles(visit: Visit, one: Submission) -> dict[str, str]:
+    """By name as in "test.holdout", what the cohorts of its phase are called; its own cases by the phase, first."""
     phase = next((found for found in visit.edition.phases if found.name == one.phase), None)
-    if phase is None or not phase.cohorts:
-        return []
-    names = [("", phase.title), *((cohort.name, cohort.title) for cohort in phase.cohorts)]
-    return [(name, title) for name, title in names if visit.sight(measured.phase_on(visit, one, name)).own_cases]
+    if phase is None:
+        return {one.phase: one.phase}
+    titles = [phase.title, *(cohort.title for cohort in phase.cohorts)]
+    return {scored.name: title for scored, title in zip(phase.scored, titles, strict=True)}
 
 
 def _declarations(visit: Visit, one: Submission) -> list[tuple[str, str]]:
