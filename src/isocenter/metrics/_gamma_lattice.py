@@ -139,7 +139,7 @@ def search_rows(
     stride: Ints, cell: Floats, offset: Floats, normalisation: float, percent: float, distance: float, cap: float,
     enough: float,
     places: Ints, place_groups: Ints, place_radius: Floats, group_points: Ints, group_radius: Floats,
-    u: Floats, v: Floats, w: Floats,
+    on_side: NDArray[np.bool_], u: Floats, v: Floats, w: Floats,
 ) -> None:  # fmt: skip
     """Lower gamma² (`best`) of some rows by the samples of one table.
 
@@ -273,6 +273,12 @@ def search_rows(
                 c1, c2, c3 = d100 - d000, d010 - d000, d001 - d000
                 c12, c13, c23 = d110 - d100 - c2, d101 - d100 - c3, d011 - d010 - c3
                 c123 = d111 - d110 - d101 + d100 - d011 + d010 + d001 - d000
+                if (
+                    (rim[0] and not on_side[place, 0])
+                    or (rim[1] and not on_side[place, 1])
+                    or (rim[2] and not on_side[place, 2])
+                ):
+                    continue  # all samples are outside the grid
                 begin, end = place_groups[place], place_groups[place + 1]
                 furthest = group_radius[end - 1]
                 flat = 0.0

@@ -179,6 +179,7 @@ class Table:
     place_radius: Floats  # the smallest radius of each place
     group_points: NDArray[np.int64]  # points of group g: group_points[g] to group_points[g + 1]
     group_radius: Floats
+    on_side: NDArray[np.bool_]  # places × 3: whether there are samples on the near side of the cell
     points: Floats  # 3 × points: where in the cell, 0 to 1 from the corner next to the reference; or plain mm
 
 
@@ -252,5 +253,6 @@ def _grouped(pieces: list[Floats], radii: list[float], cells: Cells | None) -> T
         place_radius=closest[by_distance],
         group_points=np.r_[starts, place.size],
         group_radius=radius[starts],
+        on_side=np.logical_or.reduceat(inside == 0, np.searchsorted(place, np.arange(first.size))),
         points=np.ascontiguousarray(inside.T),
     )
