@@ -29,6 +29,8 @@ Ints = NDArray[np.int64]
 
 # Bounds are computed in floating point too: they give way by this part of the dose.
 SLACK = 1e-11
+# Samples next to a node are put on it: so far, in steps of the grid, may a sample be from where its sphere is.
+NUDGE = 1e-9
 # gamma² that any sample beats.
 FAR = 1e200
 
@@ -133,13 +135,75 @@ def _counted_from(
     return p0, p1, p2, p3, q12, q13, q23, c123
 
 
+@njit(nogil=True, cache=True, inline="always")
+def _keep_losses(losses: Floats, d: int, least: float, most: float) -> None:
+    """Keep (Gy/mm)² that |difference| can lose along axis d, in + and - direction, if it grows by `least` to `most`."""
+    losses[d, 0], losses[d, 1] = max(-least, 0.0) ** 2, max(most, 0.0) ** 2
+
+
+@njit(nogil=True, cache=True, inline="always")
+def _bound_in_cell(
+    p0: float, g0: float, g1: float, g2: float, p12: float, p13: float, p23: float, p123: float,
+    density: tuple[float, float, float], reach: float, losses: Floats,
+) -> float:  # fmt: skip
+    """How small the difference can be around a reference point, if a sphere of radius `reach` is all in its cell.
+
+    |difference| ≥ floor - r·√(losses along x + along y + along z): as in `_octant`, for all octants at once. The floor
+    is returned; it gives way for samples that were put on a node.
+
+    Parameters
+    ----------
+    p0 to p123
+        The polynomial of the cell, counted from the reference point; g0 to g2 are its gradient there, Gy/mm.
+    """
+    side = 1.0 if p0 >= 0 else -1.0
+    _keep_losses(losses, 0, side * g0, side * g0)
+    _keep_losses(losses, 1, side * g1, side * g1)
+    _keep_losses(losses, 2, side * g2, side * g2)
+    bend = abs(p12) * density[0] * density[1] + abs(p13) * density[0] * density[2] + abs(p23) * density[1] * density[2]
+    twist = abs(p123) * density[0] * density[1] * density[2] * 0.19245008972987526
+    steps = abs(g0) / density[0] + abs(g1) / density[1] + abs(g2) / density[2]
+    return abs(p0) - (0.5 * bend + twist * reach) * reach * reach - NUDGE * steps
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def _bound_in_box(
+    p0: float, evaluation: NDArray[Any], first: tuple[int, int, int], last: tuple[int, int, int],
+    density: tuple[float, float, float], losses: Floats,
+) -> float:  # fmt: skip
+    """The same for a sphere that reaches into other cells: all of it lies between the nodes `first` and `last`.
+
+    Within a cell, the derivative along an axis lies between the differences along the four edges in that direction.
+    """
+    x0, x1, y0, y1, z0, z1 = np.inf, -np.inf, np.inf, -np.inf, np.inf, -np.inf
+    for i in range(first[0], last[0] + 1):
+        for j in range(first[1], last[1] + 1):
+            for k in range(first[2], last[2] + 1):
+                here = np.float64(evaluation[i, j, k])
+                if i < last[0]:
+                    step = np.float64(evaluation[i + 1, j, k]) - here
+                    x0, x1 = min(x0, step), max(x1, step)
+                if j < last[1]:
+                    step = np.float64(evaluation[i, j + 1, k]) - here
+                    y0, y1 = min(y0, step), max(y1, step)
+                if k < last[2]:
+                    step = np.float64(evaluation[i, j, k + 1]) - here
+                    z0, z1 = min(z0, step), max(z1, step)
+    if p0 < 0:
+        x0, x1, y0, y1, z0, z1 = -x1, -x0, -y1, -y0, -z1, -z0
+    _keep_losses(losses, 0, x0 * density[0], x1 * density[0])
+    _keep_losses(losses, 1, y0 * density[1], y1 * density[1])
+    _keep_losses(losses, 2, z0 * density[2], z1 * density[2])
+    return abs(p0) - NUDGE * (max(-x0, x1) + max(-y0, y1) + max(-z0, z1))
+
+
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz", "nnan"})
 def search_rows(
     rows: tuple[int, int], reference: NDArray[Any], evaluation: NDArray[Any], best: Floats, corner: Ints, node: Ints,
     stride: Ints, cell: Floats, offset: Floats, normalisation: float, percent: float, distance: float, cap: float,
     enough: float,
     places: Ints, place_groups: Ints, place_radius: Floats, group_points: Ints, group_radius: Floats,
-    on_side: NDArray[np.bool_], u: Floats, v: Floats, w: Floats,
+    on_side: NDArray[np.bool_], leaving: Floats, u: Floats, v: Floats, w: Floats,
 ) -> None:  # fmt: skip
     """Lower gamma² (`best`) of some rows by the samples of one table.
 
@@ -161,6 +225,8 @@ def search_rows(
         gamma² above this is of no interest.
     enough
         A point is left alone once gamma² is no more than this.
+    places to w
+        The table; see `Table`.
     """
     n0, n1, n2 = evaluation.shape
     closest = (place_radius.min() / distance) ** 2
@@ -183,6 +249,12 @@ def search_rows(
     while touching < min(8, places.shape[0]) and places[touching, 3] + places[touching, 4] + places[touching, 5] == 0:
         touching += 1
     density = (1.0 / cell[0], 1.0 / cell[1], 1.0 / cell[2])
+    # gamma² from which on samples leave the cell around a reference point, and the next ones.
+    leaves = (leaving / distance) ** 2 * (1.0 - 1e-9)
+    leaves_own, leaves_next = leaves[:, 0].min(), leaves[:, 1].min()
+    # Whether one cell is around a reference point, not two along an axis whose nodes it lies on.
+    one_cell = side.sum() == 3
+    losses = np.zeros((3, 2))
     for row in range(rows[0], rows[1]):
         a, b = row // best.shape[1], row % best.shape[1]
         for c in range(best.shape[2]):
@@ -217,7 +289,7 @@ def search_rows(
                 d100, d101 = np.float64(evaluation[i1, j, k]), np.float64(evaluation[i1, j, k1])
                 d110, d111 = np.float64(evaluation[i1, j1, k]), np.float64(evaluation[i1, j1, k1])
                 c1, c2, c3 = d100 - d000, d010 - d000, d001 - d000
-                here, g0, g1, g2, _, _, _, _ = _counted_from(
+                here, g0, g1, g2, p12, p13, p23, p123 = _counted_from(
                     offset[0], offset[1], offset[2], d000 - dose, c1, c2, c3,
                     d110 - d100 - c2, d101 - d100 - c3, d011 - d010 - c3,
                     d111 - d110 - d101 + d100 - d011 + d010 + d001 - d000,
@@ -225,6 +297,7 @@ def search_rows(
                 least = here / norm / percent
                 now = min(now, least * least)
                 g0, g1, g2 = g0 * density[0], g1 * density[1], g2 * density[2]
+                wide = give + SLACK * (abs(here) + abs(d000 - dose) + abs(c1) + abs(c2) + abs(c3))
             if covered:
                 # A linear model: gamma is smallest down the slope g, at here·g·distance² / (tolerance² + g²·distance²).
                 steep = g0 * g0 + g1 * g1 + g2 * g2
@@ -240,6 +313,7 @@ def search_rows(
                     s2 = int(own[2, s2] + part * abs(g2) * density[2] >= 1)
                     if octants[wanted, 4 * s0 + 2 * s1 + s2] >= 0:
                         likely = octants[wanted, 4 * s0 + 2 * s1 + s2]
+            bounding, bounded, floor, total = covered and not on_node, False, 0.0, 0.0
             for turn in range(-1 if likely >= 0 else 0, places.shape[0]):
                 place = likely if turn < 0 else turn
                 # A point outside the grid has no gamma so far, and gets one from any sample that is inside.
@@ -250,6 +324,30 @@ def search_rows(
                     break
                 if turn >= 0 and place == likely:
                     continue
+                if bounding and not bounded and worst <= leaves_next:
+                    # On grids that are shifted, bounds for the whole sphere save looking into most of the cells.
+                    if one_cell and worst <= leaves_own:
+                        bounded = True
+                        reach = np.sqrt(worst) * distance
+                        floor = _bound_in_cell(here, g0, g1, g2, p12, p13, p23, p123, density, reach, losses) - wide
+                    elif turn >= 0:
+                        bounded = True
+                        e0, e1, e2 = int(worst > leaves[0, 0]), int(worst > leaves[1, 0]), int(worst > leaves[2, 0])
+                        i0, j0, k0 = i + side[0, 1] - 1 - e0, j + side[1, 1] - 1 - e1, k + side[2, 1] - 1 - e2
+                        i1, j1, k1 = min(i + 1 + e0, n0 - 1), min(j + 1 + e1, n1 - 1), min(k + 1 + e2, n2 - 1)
+                        nodes = (max(i0, 0), max(j0, 0), max(k0, 0))
+                        floor = _bound_in_box(here, evaluation, nodes, (i1, j1, k1), density, losses) - wide
+                    total = max(losses[0, 0], losses[0, 1]) + max(losses[1, 0], losses[1, 1])
+                    total += max(losses[2, 0], losses[2, 1])
+                if floor > 0:
+                    # gamma² ≥ min over r of ((floor - loss·r) / tolerance)² + (r / distance)², the distance of a line
+                    # from the origin; in any direction, then in those of the place.
+                    square, length = floor * floor, distance * distance
+                    if square >= worst * (tolerance * tolerance + total * length):
+                        break
+                    loss = losses[0, places[place, 0]] + losses[1, places[place, 1]] + losses[2, places[place, 2]]
+                    if square >= worst * (tolerance * tolerance + loss * length):
+                        continue
                 # The cell from its corner next to the reference point. Beyond the last node it is flat, and only its
                 # near side counts.
                 i0 = i + side[0, places[place, 0]] + (1 - 2 * places[place, 0]) * places[place, 3]

@@ -116,7 +116,7 @@ def sampled(
         for table in tables(part, doses.dimensions, cells):
             arguments = (
                 *start, cap, enough, table.places, table.place_groups, table.place_radius, table.group_points,
-                table.group_radius, *(() if nodes is None else (table.on_side,)), *table.points,
+                table.group_radius, *(() if nodes is None else (table.on_side, table.leaving)), *table.points,
             )  # fmt: skip
             _run(kernel, squares, arguments, threads)
             # The next table is further away, and perhaps nobody needs it.

@@ -180,6 +180,7 @@ class Table:
     group_points: NDArray[np.int64]  # points of group g: group_points[g] to group_points[g + 1]
     group_radius: Floats
     on_side: NDArray[np.bool_]  # places × 3: whether there are samples on the near side of the cell
+    leaving: Floats  # 3 × 2: the smallest radius beyond the cell around the reference point, and beyond the next one
     points: Floats  # 3 × points: where in the cell, 0 to 1 from the corner next to the reference; or plain mm
 
 
@@ -229,6 +230,9 @@ def _grouped(pieces: list[Floats], radii: list[float], cells: Cells | None) -> T
     else:
         offsets[np.abs(offsets) < _ON_NODE * radius[:, None]] = 0.0
         between, inside = cells.place(offsets)
+    leaving = np.array(
+        [[radius[between[:, d] + inside[:, d] > n].min(initial=np.inf) for n in (1, 2)] for d in range(3)]
+    )
     sign = (offsets < 0).astype(np.int64)
     octant = sign @ (4, 2, 1)
     # One number per place, the touching cells' being 0 to 7; then places by their nearest point.
@@ -254,5 +258,6 @@ def _grouped(pieces: list[Floats], radii: list[float], cells: Cells | None) -> T
         group_points=np.r_[starts, place.size],
         group_radius=radius[starts],
         on_side=np.logical_or.reduceat(inside == 0, np.searchsorted(place, np.arange(first.size))),
+        leaving=leaving,
         points=np.ascontiguousarray(inside.T),
     )
