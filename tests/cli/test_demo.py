@@ -128,6 +128,18 @@ def test_benchmarks_have_no_rank(demo: Demo) -> None:
     assert all((row["rank"] is None) == (row["role"] == "benchmark") for row in rows)
 
 
+def test_the_lung_contest_has_bonuses_on_the_way_and_second_passes(demo: Demo) -> None:
+    data = json.loads((demo.folder / "lung2019" / "report" / "report.json").read_text("utf-8"))
+    tables = {block.get("name"): block for section in data["sections"] for block in section["blocks"]}
+    won = {row[2]: row[1] for row in tables["awards"]["rows"]}
+    # Titlis and Rigi come late, so that others led before.
+    assert won["Best solution after the first week"] in {"Finsteraar", "Bernina"}
+    assert won["Best solution after the second week"] in {"Finsteraar", "Bernina", "Titlis"}
+    assert "nobody is known to have led" not in json.dumps(data)
+    within = next(row for row in tables["in-brackets"]["rows"] if row[0] == "Within observers")
+    assert "n = 2" in str(within[1])
+
+
 def test_what_a_user_added_outlives_the_next_demo(demo: Demo) -> None:
     assert (demo.folder / "hecktor2020" / "mine.parquet").read_text() == "mine"
     assert not (demo.folder / "lung2019" / "submissions" / "stray.txt").exists()

@@ -67,7 +67,10 @@ IMPROVED: dict[str, str] = {
     "demo/picai2022-report.json.gz/routine*": "each of the first five teams is compared with the routine",
     "demo/hecktor2020-report.json.gz/ensembles/blocks/*": "the hierarchical majority vote has a row and a table",
     "demo/lung2019-report.json.gz/ensembles/blocks/length": "the hierarchical majority vote has a sentence",
-    "demo/lung2019-report.json.gz/prizes/blocks/1/notes/*": "bonuses on the way follow from the log of submissions",
+    "demo/lung2019-report.json.gz/observers/blocks/length": "second passes of observers have a sentence",
+    "demo/lung2019-report.json.gz/prizes/blocks/*": "bonuses on the way follow from the log of submissions",
+    "demo/lung2019-report.json.gz/scores/blocks/0/*/length": "second passes of observers have a row and a note",
+    "demo/lung2019-report.json.gz/strata/blocks/*/caption": "the mean of second passes is one of the lines",
     "demo/lung2019-report.json.gz/volumes/blocks/length": "volumes stand beside those of other cohorts",
 }
 """Differences that are meant, by place, with the reason. The place is that of a failing test, or of one line of it."""

@@ -310,6 +310,67 @@ def test_observers_among_themselves_have_a_standard_deviation(tmp_path: Path) ->
     assert f"S score {in_brackets(statistics.mean(both), statistics.stdev(both))}" in text
 
 
+AGAIN: list[Box | None] = [(3, 9, 3, 9, 2, 6), None, (3, 10, 4, 9, 2, 6), (5, 9, 5, 9, 3, 6)]
+
+
+def test_second_passes_are_measured_against_the_first_as_the_truth(tmp_path: Path) -> None:
+    home = tmp_path / "e"
+    names = write_edition(home, "lung2019", TRUTH, {"Rigi": RIGI, "Napf": NAPF})
+    (home / "cases.csv").write_text(FILES["cases.csv"])
+    write_masks(home / "observers" / "A", [*RIGI[:2], None, None], names=names)
+    write_masks(home / "second-pass" / "A", AGAIN, names=names)
+    write_masks(home / "second-pass" / "reference", AGAIN, names=names)
+    write_masks(home / "second-pass" / "Stranger", AGAIN, names=names)
+    write_masks(home / "second-pass" / "Rigi", AGAIN, names=names)
+    sections = chapter(study_of(home))
+    drawn = [(TRUTH[n], box) for n, box in enumerate(AGAIN) if box is not None] + [(RIGI[0], AGAIN[0])]
+    values = [s_of_boxes(first, second) for first, second in drawn]
+    assert len(values) == 4
+    found = {row[0]: row[1] for row in rows(sections, "in-brackets")}
+    assert found["Within observers"] == f"{in_brackets(*mean_and_error(values))}, n = 4"
+    text = everything(sections)
+    assert "by A (1 scan), the observer of the reference (3 scans)." in text
+    assert "Without a first pass of the same scans: Stranger." in text
+    chart = block(sections, "strata-s-score")
+    assert "Dashed lines: means of intra-observer." in chart.caption
+    shown = rows(sections, "in-brackets")[-1]
+    dices = [dice_of(mask_of(first) > 0, mask_of(second) > 0) for first, second in drawn]
+    assert shown[:1] + shown[2:3] == ["Within observers", f"{in_brackets(*mean_and_error(dices))}, n = 4"]
+    table = csv.DictReader(report_csvs(Report("t", "", tuple(sections)))["in-brackets"].splitlines())
+    last = list(table)[-1]
+    mean, error = mean_and_error(values)
+    assert (float(last["S score"]), float(last["S score, standard error"])) == pytest.approx((mean, error))
+
+
+def test_the_second_pass_of_every_cohort_stands_beside_that_of_the_others(home: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "edition"
+    shutil.copytree(home, folder)
+    write_edition(folder / "cohorts" / "external", "lung2019", EXTERNAL, ELSEWHERE)
+    write_edition(folder / "cohorts" / "holdout", "lung2019", EXTERNAL, ELSEWHERE)
+    write_masks(folder / "cohorts/holdout/second-pass/reference", ELSEWHERE["Rigi"][:2], names=["P01", "P02"])
+    sections = chapter(study_of(folder))
+    found = {(row[0], row[1]): row[2:] for row in rows(sections, "cohorts-side-by-side")}
+    drawn = list(zip(EXTERNAL[:2], ELSEWHERE["Rigi"][:2], strict=True))
+    scores = in_brackets(*mean_and_error([s_of_boxes(first, second) for first, second in drawn]))
+    assert found["S score", "Within observers"] == ["–", "–", f"{scores}, n = 2"]
+    assert {metric for metric, row in found if row == "Within observers"} == {metric for metric, _ in found}
+    text = notes(next(one for one in sections if one.name == "cohorts"))
+    for cohort in ("This phase", "external"):
+        assert f"{cohort}: there are no second passes of observers." in text
+    assert "holdout: Within observers: second passes against the first" in text
+
+
+def test_without_second_passes_it_is_said_what_would_show_them(written: list[Section], tmp_path: Path) -> None:
+    observers = next(one for one in written if one.name == "observers")
+    assert "second-pass/NAME/ would hold the scans" in notes(observers)
+    assert "Within observers" not in {row[0] for row in rows(written, "in-brackets")}
+    names = write_edition(tmp_path / "e", "lung2019", TRUTH, {"Rigi": RIGI})
+    write_masks(tmp_path / "e" / "second-pass" / "A", AGAIN, names=names)
+    assert "No scan of second-pass/ has a first pass of the same observer." in everything(
+        chapter(study_of(tmp_path / "e"))
+    )
+
+
 def test_a_table_of_pairs_stands_for_other_scans(tmp_path: Path) -> None:
     names = write_edition(tmp_path / "e", "lung2019", TRUTH, {"Rigi": RIGI, "Napf": NAPF})
     other = tmp_path / "e" / "other"

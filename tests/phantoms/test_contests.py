@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import csv
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from isocenter.metrics import dice
 from isocenter.phantoms import OBSERVERS, write_hecktor_facts, write_lung_cohort, write_lung_contest
+from isocenter.volumes import read
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -46,7 +49,30 @@ def test_six_observers_draw_every_case_and_every_case_has_its_facts(tmp_path: Pa
     drawn = {path.parent.name for path in tmp_path.glob("observers/*/*.nii.gz")}
     assert drawn == {observer.name for observer in OBSERVERS}
     assert len(list(tmp_path.glob("observers/*/*.nii.gz"))) == 12
+    again = sorted(tmp_path.glob("second-pass/*/*.nii.gz"))
+    assert [path.relative_to(tmp_path / "second-pass").as_posix() for path in again] == [
+        "Observer A/LUNG001.nii.gz",
+        "Observer C/LUNG001.nii.gz",
+    ]
+    for path in again:  # nobody draws twice the same, and nobody's second pass is far from the first
+        first, second = (read(one).array > 0 for one in (tmp_path / "observers" / path.parent.name / path.name, path))
+        assert 0.7 < dice(first, second) < 1
     assert [row["case"] for row in rows_of(tmp_path / "cases.csv")] == list(cohort.cases)
     assert all(row["stage"] in {"I", "II", "III", "IV"} for row in rows_of(tmp_path / "cases.csv"))
     times = rows_of(tmp_path / "run_times.csv")
     assert all(float(row["seconds"]) > 0 and row["images"] == "2" for row in times)
+
+
+def test_submissions_have_moments_within_their_phases(tmp_path: Path) -> None:
+    cohort = write_lung_cohort(tmp_path, cases=1, seed=1)
+    write_lung_contest(tmp_path, cohort, seed=1)
+    assert {row["time"] for row in rows_of(tmp_path / "submissions.csv")} == {""}
+    start = datetime(2017, 2, 7, tzinfo=UTC)
+    phases = {f"phase-{n}": (start + n * timedelta(days=30), start + (n * 30 + 21) * timedelta(days=1)) for n in (1, 2)}
+    write_lung_contest(tmp_path, cohort, seed=1, phases=phases)
+    for row in rows_of(tmp_path / "submissions.csv"):
+        if row["phase"] == "phase-3":
+            assert not row["time"]
+            continue
+        opens, closes = phases[row["phase"]]
+        assert opens < datetime.fromisoformat(row["time"]) < closes

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _MARK = ".isocenter-demo"
 _MADE = (
-    *("reference", "images", "submissions", "scores", "earlier", "observers", "report"),
+    *("reference", "images", "submissions", "scores", "earlier", "observers", "second-pass", "report"),
     *("challenge.toml", "submissions.csv", "cases.csv", "reads.csv", "routine.csv", "run_times.csv"),
     *("participants.csv", "survey.csv"),
 )

@@ -100,10 +100,11 @@ def _picai(
 
 
 def _lung(challenge: Challenge, cohort: CohortFiles, home: Path, seed: int) -> None:
-    """Earlier phases, facts, observers; the list of submissions is the contest's own, with whose work was built on."""
-    from isocenter import evaluation, phantoms, scores
+    """Earlier phases, facts, observers; the log of submissions is the contest's own, with whose work was built on."""
+    from isocenter import editions, evaluation, phantoms, scores
 
-    for earlier in phantoms.write_lung_contest(home, cohort, seed=seed):
+    phases = {phase.name: (phase.opens, phase.closes) for phase in editions.load(home).phases}
+    for earlier in phantoms.write_lung_contest(home, cohort, seed=seed, phases=phases):
         result = evaluation.evaluate(challenge, reference=cohort.reference, submission=earlier.outputs)
         scores.write(result.scores, earlier.table, record=result.record)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, get_args
 
 from numpy.typing import NDArray
@@ -36,6 +37,18 @@ def first_line(error: Exception, study: Study | None = None) -> str:
     if study is not None:
         line = line.replace(f"{study.folder.path}{os.sep}", "").replace(str(study.folder.path), "this folder")
     return f"{line.rstrip('.: ')}."
+
+
+def name_of_masks(path: Path) -> str:
+    """Whose masks a folder or a zip holds; "" of other files, which are none."""
+    if path.name.startswith("."):
+        return ""
+    return path.name if path.is_dir() else path.stem if path.suffix == ".zip" else ""
+
+
+def find_masks(folder: Path, name: str) -> Path | None:
+    """The folder or the zip with the masks of a name; None if there is neither."""
+    return next((path for path in (folder / name, folder / f"{name}.zip") if path.exists()), None)
 
 
 def read_images(study: Study, case: str, grid: Grid) -> Mapping[str, NDArray[Any]]:

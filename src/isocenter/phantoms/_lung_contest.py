@@ -7,6 +7,7 @@ import io
 import os
 import zlib
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from isocenter.volumes import write
 
 _STREAM = zlib.crc32(b"lung contest")
 _OBSERVED = 12  # cases that observers draw, at most
+_REPEATED = ("Observer A", "Observer C")  # who draw every second of these cases again
 
 EARLIER: Mapping[str, tuple[tuple[Team, str], ...]] = {
     "phase-1": (
@@ -38,6 +40,8 @@ EARLIER: Mapping[str, tuple[tuple[Team, str], ...]] = {
 }
 """Who took part in the phases before the last, and, after a comma, on whose solution theirs was built."""
 
+# When in a phase, as a part of its time, a team submits: the better ones late, so that the lead changes hands.
+_WHEN = {"Finsteraar": 0.1, "Bernina": 0.2, "Eiger": 0.3, "Napf": 0.4, "Pilatus": 0.5, "Titlis": 0.6, "Rigi": 0.9}
 _LAST = {"Rigi": "Rigi;Titlis", "Titlis": "Titlis", "Pilatus": "Rigi", "Napf": "Napf"}
 _METHODS = {
     "Rigi": "convolutional network",
@@ -61,14 +65,24 @@ class EarlierSubmission(NamedTuple):
 
 
 def write_lung_contest(
-    folder: str | os.PathLike[str], cohort: CohortFiles, *, seed: int = 0
+    folder: str | os.PathLike[str],
+    cohort: CohortFiles,
+    *,
+    seed: int = 0,
+    phases: Mapping[str, tuple[datetime, datetime]] | None = None,
 ) -> tuple[EarlierSubmission, ...]:
     """Write what a report on the contest needs beside the cohort of `write_lung_cohort` with the same seed.
 
     `cases.csv` with stage, lobe and contrast; `survey.csv` with methods; `run_times.csv`; `observers/`, what six
-    observers draw of up to twelve cases; `earlier/PHASE/TEAM/`, the masks of two earlier phases; and `submissions.csv`,
-    which lists all phases and whose solutions were built on which. The score tables that it names are the caller's to
-    write: scores/TEAM.parquet of the cohort, and those that are returned.
+    observers draw of up to twelve cases; `second-pass/`, every second of these as two of them draw it again;
+    `earlier/PHASE/TEAM/`, the masks of two earlier phases; and `submissions.csv`, which lists all phases and whose
+    solutions were built on which. The score tables that it names are the caller's to write: scores/TEAM.parquet of the
+    cohort, and those that are returned.
+
+    Parameters
+    ----------
+    phases
+        When each phase opens and closes, so that its submissions have moments within it; without, they have none.
     """
     home = Path(folder)
     rng = np.random.default_rng([seed, _STREAM])
@@ -89,7 +103,7 @@ def write_lung_contest(
     ]
     for number, case in enumerate(cohort.cases, start=1):
         _draw(home, number, case, seed=seed)
-    write_text(_table(_submissions(home, cohort, earlier)), home / "submissions.csv")
+    write_text(_table(_submissions(home, cohort, earlier, phases or {})), home / "submissions.csv")
     return tuple(earlier)
 
 
@@ -105,10 +119,12 @@ def _draw(home: Path, number: int, case: str, *, seed: int) -> None:
             if drawn is not None:
                 write(drawn, place / f"{case}.nii.gz")
     for observer in OBSERVERS if number <= _OBSERVED else ():
-        place = home / "observers" / observer.name
-        place.mkdir(parents=True, exist_ok=True)
-        drawn = redraw(lesions, observer, grid=truth.grid, number=number, seed=seed, repeat=0)
-        write(drawn, place / f"{case}.nii.gz")
+        again = ("second-pass",) if observer.name in _REPEATED and number % 2 else ()
+        for repeat, name in enumerate(("observers", *again)):
+            place = home / name / observer.name
+            place.mkdir(parents=True, exist_ok=True)
+            drawn = redraw(lesions, observer, grid=truth.grid, number=number, seed=seed, repeat=repeat)
+            write(drawn, place / f"{case}.nii.gz")
 
 
 def _facts(rng: np.random.Generator, cases: Sequence[str]) -> list[dict[str, str]]:
@@ -123,13 +139,27 @@ def _facts(rng: np.random.Generator, cases: Sequence[str]) -> list[dict[str, str
     ]
 
 
-def _submissions(home: Path, cohort: CohortFiles, earlier: Sequence[EarlierSubmission]) -> list[dict[str, str]]:
+def _moment(team: str, phase: tuple[datetime, datetime] | None) -> str:
+    """When a team submits, as submissions.csv has it; "" without a phase."""
+    if phase is None:
+        return ""
+    opens, closes = phase
+    return (opens + _WHEN.get(team, 0.5) * (closes - opens)).replace(microsecond=0).isoformat()
+
+
+def _submissions(
+    home: Path,
+    cohort: CohortFiles,
+    earlier: Sequence[EarlierSubmission],
+    phases: Mapping[str, tuple[datetime, datetime]],
+) -> list[dict[str, str]]:
     built = {(phase, team.name): on for phase, teams in EARLIER.items() for team, on in teams}
     rows = [
         {
             "phase": one.phase,
             "team": one.team,
             "table": one.table.relative_to(home).as_posix(),
+            "time": _moment(one.team, phases.get(one.phase)),
             "role": "team",
             "outputs": one.outputs.relative_to(home).as_posix(),
             "builds_on": built[one.phase, one.team],
@@ -141,6 +171,7 @@ def _submissions(home: Path, cohort: CohortFiles, earlier: Sequence[EarlierSubmi
             "phase": "phase-3",
             "team": team,
             "table": f"scores/{team}.parquet",
+            "time": _moment(team, phases.get("phase-3")),
             "role": role,
             "outputs": f"submissions/{team}",
             "builds_on": _LAST.get(team, ""),

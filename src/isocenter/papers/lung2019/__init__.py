@@ -16,6 +16,7 @@ from isocenter.papers.lung2019._observers import observers, read_observers
 from isocenter.papers.lung2019._phases import phase_boards
 from isocenter.papers.lung2019._prizes import prizes
 from isocenter.papers.lung2019._scores import scores_in_brackets
+from isocenter.papers.lung2019._second_passes import read_second_passes
 from isocenter.papers.lung2019._strata import strata
 from isocenter.papers.lung2019._volumes import volumes
 from isocenter.report import Section
@@ -27,16 +28,17 @@ def chapter(study: Study) -> list[Section]:
     """All sections of the chapter; one whose file is not in the folder says what the file would show."""
     panel = read_panel(study)
     experts = read_observers(study, panel)
+    again = read_second_passes(study)
     boards, notes = phase_boards(study)
     return [
-        scores_in_brackets(study, panel),
-        cohorts(study, panel, experts),
+        scores_in_brackets(study, panel, again),
+        cohorts(study, panel, experts, again),
         methods(study, boards),
         examples(study, panel),
         volumes(study, panel),
-        strata(study, panel, experts),
+        strata(study, panel, experts, again),
         ensembles(study, panel, metric="s_score"),
-        observers(study, experts),
+        observers(study, experts, again),
         lineage(study, boards, notes),
         prizes(study, boards, notes),
     ]

@@ -16,6 +16,7 @@ from isocenter.papers._study import Study
 from isocenter.papers._words import counted
 from isocenter.papers.lung2019._observers import Observers, read_observers
 from isocenter.papers.lung2019._phases import PhaseBoard
+from isocenter.papers.lung2019._second_passes import LACKS, WITHIN, SecondPasses, read_second_passes
 from isocenter.report import Block, Cell, Paragraph, Section, metric_label, table
 from isocenter.stats import in_brackets, mean_and_error, parse_brackets
 
@@ -27,19 +28,19 @@ _BETWEEN = "Between observers"
 
 @dataclass(frozen=True, eq=False)
 class _Cohort:
-    """A cohort: its name, how many cases it has, and by row and metric what is printed."""
+    """A cohort: its name, how many cases it has, by metric and row what is printed, and what is to be said of it."""
 
     name: str
     cases: int
-    cells: Mapping[str, Mapping[str, str]]
-    note: str = ""
+    cells: Mapping[str, Mapping[str, Cell]]
+    notes: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
         return f"{self.name} ({counted(self.cases, 'scan')})"
 
 
-def cohorts(study: Study, panel: Panel | str, experts: Observers | str) -> Section:
+def cohorts(study: Study, panel: Panel | str, experts: Observers | str, again: SecondPasses | str) -> Section:
     """Means with standard errors of all submissions, ensembles and observers, by cohort."""
     name, title = "cohorts", "The cohorts side by side"
     if not study.cohorts:
@@ -49,18 +50,19 @@ def cohorts(study: Study, panel: Panel | str, experts: Observers | str) -> Secti
         )
         return Section(name, title, (Paragraph(text, note=True),))
     chosen = _choose(panel, study.main.board.metric)
-    found = [_read(study, "This phase", panel, experts, chosen)]
+    found = [_read(study, "This phase", panel, experts, again, chosen=chosen)]
     notes = []
     for number, (cohort, other) in enumerate(study.cohorts.items()):
         study.move(number, len(study.cohorts), f"reading the cohort {cohort}")
         try:
             masks = read_panel(other)
-            found.append(_read(other, cohort, masks, read_observers(other, masks), chosen))
+            drawn = read_observers(other, masks)
+            found.append(_read(other, cohort, masks, drawn, read_second_passes(other), chosen=chosen))
         except FolderError:  # which may name teams that are not listed
             notes.append(f"{cohort}: no board can be made of its score tables.")
     metrics = [metric for metric in study.challenge.metrics if any(metric in one.cells for one in found)]
     blocks: list[Block] = [_side_by_side(study, found, metrics)]
-    blocks += [Paragraph(note, note=True) for note in (*notes, *(one.note for one in found if one.note))]
+    blocks += [Paragraph(note, note=True) for note in (*notes, *(note for one in found for note in one.notes))]
     return Section(name, title, tuple(blocks))
 
 
@@ -80,35 +82,52 @@ def _read(
     name: str,
     panel: Panel | str,
     experts: Observers | str,
+    again: SecondPasses | str,
+    *,
     chosen: tuple[tuple[str, ...], int] | None,
 ) -> _Cohort:
     decided = study.main
-    cells: dict[str, dict[str, str]] = {metric: dict(by_row) for metric, by_row in decided.means().items()}
+    cells = {
+        metric: {row: _read_cell(shown) for row, shown in by_row.items()} for metric, by_row in decided.means().items()
+    }
     cases = len({case for case in decided.scores["case"].unique() if case})
-    note = ""
+    notes = []
     if not isinstance(panel, str) and len(panel.teams) > 1:
         rules = {_VOTE: majority(panel.votes.voters)}
         voters = {panel.team(voter): voter for voter in panel.votes.voters}
         if chosen is not None and all(team in voters for team in chosen[0]):
             rules[_CHOSEN] = Ensemble(tuple(voters[team] for team in chosen[0]), chosen[1])
         elif chosen is not None:
-            note = f"{name}: the ensemble chosen on this phase is not measured, as files of a member are not at hand."
+            text = "the ensemble chosen on this phase is not measured, as files of a member are not at hand."
+            notes.append(f"{name}: {text}")
         for metric, by_row in cells.items():
             for label, rule in rules.items():
-                by_row[label] = _bracket(panel.scores_of(rule, metric), panel.weights)
+                by_row[label] = _average(panel.scores_of(rule, metric), panel.weights)
     if not isinstance(experts, str):
         for metric, by_row in cells.items():
             values = experts.between(metric)
             if len(values) > 1:
-                by_row[_BETWEEN] = in_brackets(math.fsum(values) / len(values), statistics.stdev(values))
-    return _Cohort(name, cases, cells, note)
+                mean = math.fsum(values) / len(values)
+                by_row[_BETWEEN] = Cell(in_brackets(mean, statistics.stdev(values)), mean)
+    if isinstance(again, str):
+        notes.append(f"{name}: {'there are no second passes of observers.' if again == LACKS else again}")
+    else:
+        notes.append(f"{name}: {again.describe()}")
+        for metric, by_row in cells.items():
+            by_row[WITHIN] = again.cell(metric)
+    return _Cohort(name, cases, cells, tuple(notes))
 
 
-def _bracket(values: Sequence[float], weights: Sequence[float]) -> str:
+def _average(values: Sequence[float], weights: Sequence[float]) -> Cell:
     if any(math.isnan(value) for value in values):
-        return "–"
+        return Cell("–")
     mean, error = mean_and_error(values, weights)
-    return in_brackets(round(mean, 4), error)
+    return Cell(in_brackets(round(mean, 4), error), mean)
+
+
+def _read_cell(shown: str) -> Cell:
+    mean = parse_brackets(shown)[0] if shown != "–" else math.nan
+    return Cell(shown, None if math.isnan(mean) else mean)
 
 
 def _labels(study: Study) -> dict[str, str]:
@@ -123,13 +142,7 @@ def _labels(study: Study) -> dict[str, str]:
         except FolderError:
             continue
         rows |= {row.submission: row.submission for row in more if row.submission not in rows}
-    return rows | {label: label for label in (_VOTE, _CHOSEN, _BETWEEN)}
-
-
-def _cell(cohort: _Cohort, metric: str, row: str) -> Cell:
-    shown = cohort.cells.get(metric, {}).get(row, "–")
-    mean = parse_brackets(shown)[0] if shown != "–" else math.nan
-    return Cell(shown, None if math.isnan(mean) else mean)
+    return rows | {label: label for label in (_VOTE, _CHOSEN, _BETWEEN, WITHIN)}
 
 
 def _side_by_side(study: Study, found: Sequence[_Cohort], metrics: Sequence[str]) -> Block:
@@ -137,13 +150,14 @@ def _side_by_side(study: Study, found: Sequence[_Cohort], metrics: Sequence[str]
     labels = _labels(study)
     for metric in metrics:
         for row, label in labels.items():
-            cells = [_cell(cohort, metric, row) for cohort in found]
+            cells = [cohort.cells.get(metric, {}).get(row, Cell("–")) for cohort in found]
             if any(cell.value is not None for cell in cells):
                 rows.append((metric_label(catalogue.get(metric)), label, *cells))
     return table(
         "cohorts-side-by-side",
         "All metrics on all cohorts: means over the scans, in brackets the standard error in units of the last digit; "
-        f"between observers the standard deviation of pairs. {said_of_missing(study)}",
+        "between observers the standard deviation of pairs. Within observers n scans were drawn twice. "
+        + said_of_missing(study),
         ["Metric", "Submission", *(f"{one.title} #" for one in found)],
         rows,
         notes=[

@@ -6,7 +6,6 @@ import math
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
@@ -14,10 +13,11 @@ from isocenter import scores
 from isocenter.ensembles import SYMMETRIC, against, all_pairs, count_votes, pair_table
 from isocenter.evaluation import open_cohort
 from isocenter.metrics import catalogue
-from isocenter.papers._files import first_line, grid_policy
+from isocenter.papers._files import find_masks, first_line, grid_policy, name_of_masks
 from isocenter.papers._mask_votes import Panel
 from isocenter.papers._study import Study
 from isocenter.papers._words import anchor, counted
+from isocenter.papers.lung2019._second_passes import SecondPasses
 from isocenter.report import Block, Cell, Chart, MeanRow, Paragraph, Section, means_plot, metric_label, table
 from isocenter.stats import in_brackets, mean_and_error
 
@@ -76,7 +76,7 @@ def read_observers(study: Study, panel: Panel | str) -> Observers | str:
             everybody = {name: name for part in found["part"].unique() for name in part.split("|") if "|" in part}
             names = sorted(everybody.keys() - taking_part - {"reference"})
         elif (folder := study.folder.file("observers")) is not None and study.folder.file("reference") is not None:
-            names = sorted({_called(path) for path in folder.iterdir()} - taking_part - {""})
+            names = sorted({name_of_masks(path) for path in folder.iterdir()} - taking_part - {""})
             teams = [] if isinstance(panel, str) else list(panel.teams[:_BEST])
             found, everybody = _measured(study, names[:_MOST_OBSERVERS], teams)
         else:
@@ -96,21 +96,12 @@ def read_observers(study: Study, panel: Panel | str) -> Observers | str:
     return Observers(tuple(names[:_MOST_OBSERVERS]), known, by_metric, len(names[_MOST_OBSERVERS:]))
 
 
-def _called(path: Path) -> str:
-    """The observer whose masks a folder or a zip holds; "" of other files, which are none."""
-    if path.name.startswith("."):
-        return ""
-    return path.name if path.is_dir() else path.stem if path.suffix == ".zip" else ""
-
-
 def _measured(study: Study, names: Sequence[str], teams: Sequence[str]) -> tuple[pl.DataFrame, dict[str, str]]:
     """All pairs from the masks; voters have numbers, as names may hold what the name of a pair cannot."""
     folder = study.folder.path / "observers"
     experts = {f"o{n:02d}": name for n, name in enumerate(names, start=1)}
     others = {f"t{n:02d}": team for n, team in enumerate(teams, start=1)}
-    files = {
-        key: next(p for p in (folder / name, folder / f"{name}.zip") if p.exists()) for key, name in experts.items()
-    }
+    files = {key: path for key, name in experts.items() if (path := find_masks(folder, name))}
     files |= {key: path for key, team in others.items() if (path := study.outputs[team].outputs)}
     votes = count_votes(
         study.challenge,
@@ -123,10 +114,19 @@ def _measured(study: Study, names: Sequence[str], teams: Sequence[str]) -> tuple
     return pair_table(votes, metrics=METRICS, pairs=pairs), {**experts, **others}
 
 
-def observers(study: Study, found: Observers | str) -> Section:
-    """Agreement between observers, and the best teams with every observer as the truth."""
-    blocks = (Paragraph(found, note=True),) if isinstance(found, str) else tuple(_blocks(study, found))
-    return Section("observers", "Teams and observers", blocks)
+def observers(study: Study, found: Observers | str, again: SecondPasses | str) -> Section:
+    """Agreement of observers with each other and with themselves, and the best teams with each of them as the truth."""
+    blocks = (Paragraph(found, note=True),) if isinstance(found, str) else _blocks(study, found)
+    return Section("observers", "Teams and observers", (*blocks, _describe_second_passes(again)))
+
+
+def _describe_second_passes(again: SecondPasses | str) -> Paragraph:
+    if isinstance(again, str):
+        return Paragraph(again, note=True)
+    means = [f"{metric_label(catalogue.get(metric))} {again.cell(metric).text}" for metric in METRICS]
+    return Paragraph(
+        f"{again.describe()} Means with their standard error in units of the last digit: {'; '.join(means)}."
+    )
 
 
 def _blocks(study: Study, found: Observers) -> Iterator[Block]:

@@ -12,6 +12,7 @@ from isocenter.metrics import catalogue
 from isocenter.papers._mask_votes import Panel, said_of_missing
 from isocenter.papers._study import Study
 from isocenter.papers._words import counted
+from isocenter.papers.lung2019._second_passes import WITHIN, SecondPasses
 from isocenter.report import (
     Block,
     Cell,
@@ -27,8 +28,8 @@ from isocenter.report import (
 from isocenter.stats import in_brackets, mean_and_error, parse_brackets
 
 
-def scores_in_brackets(study: Study, panel: Panel | str) -> Section:
-    """Means with standard errors of teams, their majority vote, and benchmarks."""
+def scores_in_brackets(study: Study, panel: Panel | str, again: SecondPasses | str) -> Section:
+    """Means with standard errors of teams, their majority vote, benchmarks, and observers' second passes."""
     decided = study.main
     means = decided.means()
     metrics = [metric for metric in study.challenge.metrics if metric in means]
@@ -43,6 +44,9 @@ def scores_in_brackets(study: Study, panel: Panel | str) -> Section:
         rule = majority(panel.votes.voters)
         cells = [_of_values(panel.scores_of(rule, metric), panel.weights) for metric in metrics]
         rows.append((f"Majority of {counted(len(panel.teams), 'team')} (ensemble)", *cells))
+    notes = [again] if isinstance(again, str) else [again.describe()]
+    if not isinstance(again, str):
+        rows.append((WITHIN, *(again.cell(metric) for metric in metrics)))
     columns = ["Submission", *(f"{metric_label(catalogue.get(metric))} #" for metric in metrics)]
     blocks: list[Block] = [
         table(
@@ -51,6 +55,7 @@ def scores_in_brackets(study: Study, panel: Panel | str) -> Section:
             + said_of_missing(study),
             columns,
             rows,
+            notes=notes,
         )
     ]
     blocks += _run_times(study)

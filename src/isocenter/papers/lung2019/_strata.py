@@ -14,12 +14,13 @@ from isocenter.papers._study import Study
 from isocenter.papers._subgroups import groups_by
 from isocenter.papers._words import anchor
 from isocenter.papers.lung2019._observers import METRICS, Observers
+from isocenter.papers.lung2019._second_passes import SecondPasses
 from isocenter.report import Block, BoxGroup, Chart, Paragraph, Section, boxes_plot, case_values, metric_label
 
 _MOST_COLUMNS = 8
 
 
-def strata(study: Study, panel: Panel | str, found: Observers | str) -> Section:
+def strata(study: Study, panel: Panel | str, found: Observers | str, again: SecondPasses | str) -> Section:
     """One picture per metric: all cases, then every fact of cases.csv that forms groups."""
     facts = study.folder.facts()
     columns = list(dict.fromkeys(name for fact in facts.values() for name in fact))
@@ -32,7 +33,11 @@ def strata(study: Study, panel: Panel | str, found: Observers | str) -> Section:
         )
         return Section(name, title, (Paragraph(text, note=True),))
     drawn = dict(list(forming.items())[:_MOST_COLUMNS])
-    blocks = [block for metric in METRICS for block in _metric(study, metric, drawn, panel, found)]
+    blocks = [
+        block
+        for metric in METRICS
+        for block in _metric(study, metric, drawn, panel, benchmarks(study, metric, found, again))
+    ]
     if rest := list(forming)[_MOST_COLUMNS:]:
         blocks.append(Paragraph(f"Not shown: subgroups by {', '.join(rest)}.", note=True))
     return Section(name, title, tuple(blocks))
@@ -43,7 +48,7 @@ def _metric(
     metric: str,
     forming: Mapping[str, Mapping[str, list[str]]],
     panel: Panel | str,
-    found: Observers | str,
+    lines: Mapping[str, float],
 ) -> Iterator[Block]:
     whose, values = _values(study, metric, panel)
     if not values:
@@ -59,7 +64,6 @@ def _metric(
                 boxes.append(BoxGroup(label, inside, note=f"{100 * len(inside) / total:.0f} %", heading=heading))
                 begun = True
     title = f"{metric_label(what)} of {whose} by clinical subgroup"
-    lines = benchmarks(study, metric, found)
     caption = f"{title}, with the share of the n = {total} cases in each."
     if lines:
         caption += " Dashed lines: means of " + ", ".join(lines) + "."
@@ -96,11 +100,13 @@ def _values(study: Study, metric: str, panel: Panel | str) -> tuple[str, dict[st
     return (f"{winner}, the first of the board,", dict(values[winner])) if winner else ("", {})
 
 
-def benchmarks(study: Study, metric: str, found: Observers | str) -> dict[str, float]:
-    """Means to compare with: of benchmarks on the board, and of observers among themselves."""
+def benchmarks(study: Study, metric: str, found: Observers | str, again: SecondPasses | str) -> dict[str, float]:
+    """Means to compare with: of benchmarks on the board, of observers among themselves, and of their second passes."""
     decided = study.boards.get(metric)
     rows = decided.board.rows if decided else ()
     lines = {row.submission: row.score for row in rows if row.role == "benchmark" and row.score is not None}
     if not isinstance(found, str) and (between := found.between(metric)):
         lines["inter-observer"] = math.fsum(between) / len(between)
+    if not isinstance(again, str) and (within := again.of(metric)):
+        lines["intra-observer"] = math.fsum(within) / len(within)
     return lines
