@@ -79,6 +79,12 @@ def test_of_teams_that_share_the_lead_the_one_that_reached_its_score_first_leads
     assert set(leaders(*log, ties="split")) == {"slow", "fast"}
 
 
+def test_a_void_submission_of_the_same_score_does_not_make_a_lead_older() -> None:
+    log = [entry("a", 0.7, 1, void=True), entry("b", 0.7, 2), entry("a", 0.7, 3)]
+    assert leaders(*log) == ("b",)
+    assert set(leaders(*log, ties="split")) == {"a", "b"}
+
+
 def test_teams_that_reached_the_same_score_at_the_same_instant_share_the_lead() -> None:
     assert set(leaders(entry("a", 0.7, 2), entry("b", 0.7, 2), entry("c", 0.1, 1))) == {"a", "b"}
 

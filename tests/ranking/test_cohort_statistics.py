@@ -239,6 +239,39 @@ def test_what_a_missing_case_counts_as_is_declared() -> None:
     # The class that is furthest off: 2 for a 0, and 0 for a 2.
     expected = sklearn_metrics.cohen_kappa_score(truth, [2, 0, 1, 1, 2, 0], weights="quadratic")
     assert score(WorstPossible(), "quadratic_kappa")["aare"].score == pytest.approx(expected)
+    assert score(WorstPossible(), "quadratic_kappa").notes == ()
+    # It is the furthest of all classes there are, also of those that are in no missing case.
+    scores = table(teams, missing={"aare": [0]})
+    expected = sklearn_metrics.cohen_kappa_score(truth, [2, 0, 1, 1, 2, 2], weights="quadratic")
+    assert score(WorstPossible(), "quadratic_kappa")["aare"].score == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("missing", [LeaveOut(), WorstPossible(), FixedValue(0.0)])
+def test_who_has_no_case_at_all_has_no_score(missing: Any) -> None:
+    truth = [0, 1, 1, 0]
+    teams = {team: {"truth": truth, "predicted": truth} for team in ("aare", "inn")}
+    board = CohortStatistic(statistic="balanced_accuracy", missing=missing).rank(
+        table(teams, missing={"inn": range(4)})
+    )
+    assert [row.submission for row in board.rows] == ["aare"]
+    assert board["inn"].disqualified
+
+
+def test_a_case_in_which_a_team_alone_lacks_an_input_is_one_of_its_missing_cases() -> None:
+    truth = [0, 0, 1, 1]
+    teams = {"aare": {"truth": truth, "predicted": [0, 0, 1, 1]}, "inn": {"truth": truth, "predicted": [0, 1, 1, 1]}}
+    lacking = (pl.col("submission") == "inn") & (pl.col("case") == "c003") & (pl.col("metric") == "predicted_class")
+    scores = table(teams).with_columns(value=pl.when(lacking).then(None).otherwise("value"))
+
+    def score(missing: Any) -> Any:
+        return CohortStatistic(statistic="balanced_accuracy", missing=missing, undefined="leave-out-or-missing").rank(
+            scores
+        )["inn"]
+
+    assert score(Disqualify()).disqualified
+    assert score(LeaveOut()).score == pytest.approx((0.5 + 1) / 2)
+    assert score(WorstPossible()).score == pytest.approx((0.5 + 0.5) / 2)
+    assert (score(LeaveOut()).missing, score(LeaveOut()).failed) == (0, 1)
 
 
 def test_a_missing_mask_has_overlooked_its_reference() -> None:
@@ -254,6 +287,12 @@ def test_a_missing_mask_has_overlooked_its_reference() -> None:
         CohortStatistic(statistic="aggregated_dice", missing=WorstPossible()).rank(
             table(teams, missing={"inn": [0], "aare": [0]})
         )
+    # Volumes may be rounded, but half a per cent of a reference is another one.
+    other = {**teams, "inn": {"tp": [1.0, 4.0], "fp": [0.0, 1.0], "fn": [3.02, 0.0]}}
+    with pytest.raises(ValueError, match=r"tp \+ fn of case 'c000' is 4 for some submissions and 4.02 for 'inn'"):
+        CohortStatistic(statistic="aggregated_dice", missing=Disqualify()).rank(table(other))
+    rounded = {**teams, "inn": {"tp": [1.0, 4.0], "fp": [0.0, 1.0], "fn": [3.000001, 0.0]}}
+    assert CohortStatistic(statistic="aggregated_dice", missing=Disqualify()).rank(table(rounded))["inn"].rank == 2
     other = {**teams, "inn": {"tp": [1.0, 4.0], "fp": [0.0, 1.0], "fn": [4.0, 0.0]}}
     with pytest.raises(ValueError, match=r"tp \+ fn of case 'c000' is 4 for some submissions and 5 for 'inn'"):
         CohortStatistic(statistic="aggregated_dice", missing=Disqualify()).rank(table(other))
@@ -314,6 +353,21 @@ def test_parts_are_scored_for_themselves_and_then_averaged() -> None:
     counts = drawn.draws.counts[3].astype(float)  # type: ignore[union-attr]
     again = [np.mean([ORACLES["aggregated_dice"](t[team], counts) for t in regions.values()]) for team in TEAMS]
     assert drawn.drawn.scores[:, 3] == pytest.approx(again)
+    empty = table({"aare": {name: np.zeros(12) for name in ("tp", "fp", "fn")}}).with_columns(part=pl.lit("GTVn"))
+    whole = table({"aare": regions["GTVp"]["aare"]}).with_columns(part=pl.lit("GTVp"))
+    with pytest.raises(ValueError, match="aggregated_dice is undefined for 'aare': all masks are empty in GTVn"):
+        rule.rank(pl.concat([whole, empty]))
+    # A resample needs a mask in every part: nodes are in the first case only.
+    few = {team: {name: np.where(np.arange(12) == 0, column, 0.0) for name, column in columns.items()}
+           for team, columns in regions["GTVn"].items()}  # fmt: skip
+    for columns in few.values():
+        columns["tp"][0] += 1.0
+    nodes = pl.concat(
+        [table(regions["GTVp"]).with_columns(part=pl.lit("GTVp")), table(few).with_columns(part=pl.lit("GTVn"))]
+    )
+    rare = bootstrap_ranks(nodes, rule, replicates=100, seed=1)
+    assert rare.redrawn > 0
+    assert (rare.draws.counts[:, 0] > 0).all()  # type: ignore[union-attr]
     assert "mean over GTVp, GTVn" in str(rule)
     assert "score[s] = mean over p of y[p]" in pseudo_code(rule)
 
@@ -361,3 +415,24 @@ def test_benchmarks_stand_beside_and_may_have_no_number_in_a_resample() -> None:
     assert (board["inn"].rank, board["inn"].score) == (None, 0.0)
     uncertainty = bootstrap_ranks(table(teams), rule, replicates=50, roles={"inn": "benchmark"})
     assert set(uncertainty.teams) == {"aare", "doubs"}
+
+
+def test_a_benchmark_without_a_number_makes_no_resample_again() -> None:
+    """A benchmark that finds nobody ill has no F1 in a resample without an ill case; the teams have one in each."""
+    rng = np.random.default_rng(3)
+    truth = np.array([1.0] + [0.0] * 9)
+    teams = {team: {"truth": truth, "predicted": np.ones(10)} for team in ("aare", "doubs")}
+    teams["doubs"]["predicted"] = (rng.random(10) < 0.8).astype(float)
+    benchmark = {"blind": {"truth": truth, "predicted": np.zeros(10)}}
+    rule = CohortStatistic(statistic="f1", missing=Disqualify())
+    alone = bootstrap_ranks(table(teams), rule, replicates=200, seed=4)
+    beside = bootstrap_ranks(table(teams | benchmark), rule, replicates=200, seed=4, roles={"blind": "benchmark"})
+    assert alone.draws is not None
+    assert beside.draws is not None
+    assert (alone.draws.counts[:, 0] == 0).any()
+    assert beside.redrawn == alone.redrawn
+    assert np.array_equal(beside.draws.counts, alone.draws.counts)
+    assert np.array_equal(beside.drawn.scores[beside.drawn.competing], alone.drawn.scores)
+    assert (beside.p_best, beside.rank_sets) == (alone.p_best, alone.rank_sets)
+    # As a team it has a score in every resample, so that some are made again.
+    assert bootstrap_ranks(table(teams | benchmark), rule, replicates=200, seed=4).redrawn > alone.redrawn

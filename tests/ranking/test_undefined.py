@@ -174,6 +174,10 @@ def test_an_undefined_metric_may_count_as_a_value() -> None:
         }
     )
     assert board.notes == ("dice is undefined in 3 of 6 cases: it counts as 1 there",)
+    # What nobody has an output of is missing, not undefined.
+    lacking = MeanThenRank("dice", WorstObserved(), undefined=1.0).rank(table(mixed, missing={"doubs": [0]}))
+    assert lacking.undefined == {"dice": 3}
+    assert lacking["doubs"].score == pytest.approx((0.5 + 0.9 + 0.7 + 0.9 + 2) / 6)
     with pytest.raises(ValueError, match=r"an undefined dice cannot count as 1\.5: it lies in"):
         MeanThenRank("dice", FixedValue(0.0), undefined=1.5).check()
 
@@ -346,3 +350,34 @@ def test_a_benchmark_alone_is_its_own_measure() -> None:
     rule = MeanThenRank("dice", Disqualify(), undefined="leave-out")
     board = rule.rank(table({"nnunet": DICE["aare"]}), roles={"nnunet": "benchmark"})
     assert board["nnunet"].score == pytest.approx(over_ill(np.mean)["aare"])
+
+
+def test_who_is_listed_elsewhere_only_stands_in_for_nobody() -> None:
+    dice = {"aare": [0.9, 0.8, 0.7], "doubs": [0.8, 0.9, 0.6], "inn": [0.1, None, 0.5]}
+    board = MeanThenRank("dice", WorstObserved(), undefined="unlisted").rank(table(dice, missing={"doubs": [0]}))
+    assert board["inn"].score is None
+    assert board["doubs"].score == pytest.approx((0.9 + 0.9 + 0.6) / 3)
+
+
+def test_a_case_without_any_part_is_left_out_where_it_was_measured() -> None:
+    rows = [Row("c0", "bone", "dice", 0.9), Row("c1", "bone", "dice", 0.5), Row("c2", "", "dice", None)]
+    scores = pl.concat([frame(rows).with_columns(submission=pl.lit(team)) for team in ("aare", "inn")])
+    board = MeanThenRank("dice", Disqualify(), over="parts", undefined="leave-out").rank(scores)
+    assert scores_of(board) == pytest.approx({"aare": 0.7, "inn": 0.7})
+    assert board.undefined == {"dice": 1}
+    with pytest.raises(ValueError, match="dice is undefined for 'aare' in c2"):
+        MeanThenRank("dice", Disqualify(), over="parts").rank(scores)
+
+
+def test_a_case_is_missing_or_failed_but_never_both() -> None:
+    failed = frame([Row("c0", "", "dice", 0.9), Row("c1", "", "failed", 1.0)])
+    scores = pl.concat([failed.with_columns(submission=pl.lit("inn")), table({"aare": [0.9, 0.8]})])
+    board = MeanThenRank("dice", LeaveOut()).rank(scores)
+    assert board["inn"].missing + board["inn"].failed == 1
+    assert board.notes == ("inn: mean over 1 of 2 cases",)
+    tried = frame([Row("c0", "", "dice", 0.9), Row("c1", "", "dice", None), Row("c1", "", "failed", 1.0)])
+    board = MeanThenRank("dice", LeaveOut()).rank(
+        pl.concat([tried.with_columns(submission=pl.lit("inn")), table({"aare": [0.9, 0.8]})])
+    )
+    assert (board["inn"].missing, board["inn"].failed) == (0, 1)
+    assert board.notes == ("inn: mean over 1 of 2 cases",)
