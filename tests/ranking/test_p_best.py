@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Literal
+
 import numpy as np
 import polars as pl
 import pytest
@@ -25,7 +28,8 @@ from isocenter.ranking import (
     round_share,
     show_share,
 )
-from isocenter.ranking._best import draw_true_scores, share_best
+from isocenter.ranking._best import _errors, draw_true_scores, p_best, share_best
+from isocenter.ranking._drawn import Drawn
 from isocenter.scores import Row, frame
 
 DICE = MeanThenRank("dice", missing=Disqualify())
@@ -191,6 +195,99 @@ class TestFields:
         assert (share_best(repeated, better="higher") == again[3]).all()
 
 
+class TestPosterior:
+    """What `draw_true_scores` says of its own parts."""
+
+    def test_errors_have_the_variance_of_a_sample_and_nothing_common_to_all(self) -> None:
+        """Resamples of n cases have the variance of a mean × (n − 1)/n: of three cases a third is missing."""
+        rng = np.random.default_rng(0)
+        values = rng.standard_normal((3, 3)) + 5 * rng.standard_normal(3)
+        counts = rng.multinomial(3, np.full(3, 1 / 3), 20_000)
+        errors = _errors(values @ counts.T / 3, 3)
+        apart = values[0] - values[1]
+        assert np.var(errors[0] - errors[1]) == pytest.approx(np.var(apart, ddof=1) / 3, rel=0.05)
+
+    def test_metrics_have_their_errors_from_the_same_resamples(self) -> None:
+        rng = np.random.default_rng(1)
+        values = rng.standard_normal((3, 400)) + 5 * np.arange(3)[:, np.newaxis]
+        counts = rng.multinomial(400, np.full(400, 1 / 400), 1000)
+        drawn = [
+            draw_true_scores(
+                values.mean(axis=1), values @ counts.T / 400, better="higher", cases=400, seed=2, stream=stream
+            )
+            for stream in (1, 2)
+        ]
+        assert not np.array_equal(*drawn)
+        one, other = (truth[2] - truth[0] for truth in drawn)
+        assert np.corrcoef(one, other)[0, 1] > 0.9
+
+    def test_the_first_sixty_may_be_the_best_whichever_way_is_better(self) -> None:
+        values = np.random.default_rng(0).standard_normal((70, 30))
+        counts = np.random.default_rng(1).multinomial(30, np.full(30, 1 / 30), 300)
+        full, scores = values.mean(axis=1), values @ counts.T / 30
+        behind = np.argsort(full)[:10]
+        for sign, better in ((1, "higher"), (-1, "lower")):
+            drawn = draw_true_scores(sign * full, sign * scores, better=better, cases=30, seed=0)  # type: ignore[arg-type]
+            chance = share_best(drawn, better=better)  # type: ignore[arg-type]
+            assert (chance[behind] == 0).all()
+            assert np.count_nonzero(chance) > 30
+            assert np.argmax(chance) in np.argsort(-full)[:5]
+
+    def test_more_teams_than_cases_are_not_told_apart_by_their_covariance(self) -> None:
+        """Equal teams: whoever leads has little more than its share."""
+        outcome = cohorts.simulate(Scenario("equal", teams=30, cases=20, width=0.0), 15, seed=5, sets=False)
+        says, _ = cohorts.leaders(outcome.p_best, outcome.is_best)
+        assert says < 0.25
+
+    def test_only_equals_share_a_first_place(self) -> None:
+        assert share_best(np.array([[1.0], [0.999]]), better="higher").tolist() == [1.0, 0.0]
+        assert share_best(np.array([[1.0], [0.999]]), better="lower").tolist() == [0.0, 1.0]
+        assert share_best(np.array([[0.3], [0.1 + 0.2]]), better="higher").tolist() == [0.5, 0.5]
+
+
+class TestWeightedRanks:
+    """The true values by each metric are ranked in each draw; numbers that no case changes have their ranks."""
+
+    @staticmethod
+    def part(shifts: list[float], *, better: Literal["higher", "lower"] = "higher", noise: float = 1.0) -> Drawn:
+        rng = np.random.default_rng(7)
+        values = noise * rng.standard_normal((len(shifts), 200)) + np.array(shifts)[:, np.newaxis]
+        counts = np.random.default_rng(8).multinomial(200, np.full(200, 1 / 200), 500)
+        names, teams = tuple("abcdef"[: len(shifts)]), np.ones(len(shifts), np.bool_)
+        return Drawn(names, teams, values.mean(axis=1), values @ counts.T / 200, better, "min", 1e-9)
+
+    def chances(self, *metrics: tuple[float, Drawn | Floats]) -> Floats:
+        first = next(part for _, part in metrics if isinstance(part, Drawn))
+        ranks = np.zeros_like(first.scores)  # what ranks by the weighted mean is made of the parts alone
+        whole = Drawn(first.submissions, first.competing, first.full, ranks, "lower", "min", 1e-9, metrics=metrics)
+        found = p_best(whole, cases=200, seed=1)
+        assert found is not None
+        return found
+
+    def test_the_best_by_all_metrics_is_the_best(self) -> None:
+        found = self.chances((1.0, self.part([0.0, 1.0, 0.5])), (1.0, self.part([3.0, 1.0, 2.0], better="lower")))
+        assert found[1] > 0.99
+        assert found.sum() == pytest.approx(1)
+
+    def test_metrics_count_by_their_weights(self) -> None:
+        one, other = self.part([1.0, 0.0]), self.part([0.0, 1.0])
+        assert self.chances((3.0, one), (1.0, other))[0] > 0.99
+        assert self.chances((1.0, one), (3.0, other))[1] > 0.99
+
+    def test_ranks_that_no_case_changes_count_too(self) -> None:
+        close = self.part([0.0, 0.01, 0.0])
+        assert self.chances((1.0, close), (5.0, np.array([2.0, 3.0, 1.0])))[2] > 0.99
+        assert self.chances((1.0, close), (5.0, np.array([1.0, 3.0, 2.0])))[0] > 0.99
+
+    def test_values_that_the_rule_calls_equal_share_a_rank(self) -> None:
+        """A tolerance that is wider than all that varies leaves the decision to the other metric."""
+        sharp = self.part([1.0, 1.2, 1.1], noise=0.01)
+        loose = replace(sharp, tolerance=0.5)
+        other = self.part([1.0, 0.0, 0.9])
+        assert self.chances((2.0, sharp), (1.0, other))[1] > 0.9
+        assert self.chances((2.0, loose), (1.0, other))[0] > 0.8
+
+
 class TestBoards:
     def test_rows_have_it_and_those_that_do_not_compete_have_not(self) -> None:
         values = field([0.0, 0.01, 0.02, 0.05])
@@ -230,6 +327,15 @@ class TestBoards:
         few = table(field([0.0, 0.02, 0.03], cases=8))
         median = QuantileThenRank("dice", missing=Disqualify())
         assert "hangs on a few" in bootstrap_ranks(few, median, replicates=500).p_best_reason
+
+    def test_three_cases_have_it_and_boards_round_it_to_the_digits_it_has(self) -> None:
+        scores = table(field([0.0, 0.02, 0.01], cases=3))
+        found = bootstrap_ranks(scores, DICE, replicates=500)
+        assert sum(found.p_best.values()) == pytest.approx(1)
+        board = mark_uncertainty(DICE.rank(scores), found)
+        for team, chance in found.p_best.items():
+            assert board[team].p_best == found.to_dict()["teams"][team]["p_best"] == round_share(chance, 5_000)
+            assert board[team].p_best != chance
 
     def test_one_team_and_one_case_have_none(self) -> None:
         assert bootstrap_ranks(table(field([0.0])), DICE, replicates=50).p_best == {}
