@@ -275,6 +275,35 @@ def test_parts_are_left_out_one_by_one() -> None:
         rule.rank(pl.concat([rows("aare", 0.9, 0.8), rows("inn", 0.7, None)]))
 
 
+@pytest.mark.parametrize("policy", ["leave-out", 0.5])
+@pytest.mark.parametrize(
+    "make_rule",
+    [
+        lambda **how: WeightedRanks((("dice", 2.0), ("dose_error", 1.0)), missing=Disqualify(), **how),
+        lambda **how: NormalisedSum(metrics=(("dice", 2.0), ("dose_error", 1.0)), missing=Disqualify(), **how),
+        lambda **how: RankThenMean(
+            metrics=(("dice", 2.0), ("dose_error", 1.0)), missing=Disqualify(), ties="min", **how
+        ),
+        lambda **how: MeanThenRank("dice", Disqualify(), **how),
+        lambda **how: QuantileThenRank("dice", Disqualify(), **how),
+        lambda **how: TrimmedMeanThenRank("dice", Disqualify(), **how),
+        lambda **how: TestThenRank("dice", Disqualify(), **how),
+    ],
+    ids=["weighted-ranks", "normalised-sum", "mean-rank", "mean", "quantile", "trimmed-mean", "tests"],
+)
+def test_a_part_is_ranked_as_a_case_would_be(make_rule: Any, policy: Any) -> None:
+    whole = table(errors=ERRORS)
+    in_part = whole.with_columns(part=pl.lit("ET"))
+    expected, found = make_rule(undefined=policy).rank(whole), make_rule(undefined=policy, part="ET").rank(in_part)
+    assert scores_of(found) == scores_of(expected)
+    assert found.undefined == expected.undefined
+    drawn, alike = (
+        bootstrap_ranks(scores, make_rule(undefined=policy, part=part), replicates=100, seed=2).drawn.scores
+        for scores, part in ((whole, ""), (in_part, "ET"))
+    )
+    assert np.array_equal(drawn, alike)
+
+
 def test_comparisons_plans_ladders_and_other_rules_follow_the_policy() -> None:
     rule = MeanThenRank("dice", Disqualify(), undefined="leave-out")
     paired = paired_values(table(), rule)

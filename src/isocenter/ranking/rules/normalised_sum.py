@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -165,7 +165,8 @@ class NormalisedSum(RankingRule):
         """What is defined by every metric, where that is not all."""
         if self.undefined == "refuse":
             return []
-        return [read_cells(scores, name, self.missing, undefined=self.undefined, roles=roles) for name in self.reads]
+        how: dict[str, Any] = {"undefined": self.undefined, "part": self.part, "roles": roles}
+        return [read_cells(scores, name, self.missing, **how) for name in self.reads]
 
     def rejects(self, scores: pl.DataFrame, *, roles: Mapping[str, Role] | None = None) -> Reject | None:
         """Draws without a case in which one of the metrics is defined."""

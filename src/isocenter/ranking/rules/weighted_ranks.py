@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import polars as pl
@@ -334,7 +334,8 @@ class WeightedRanks(RankingRule):
         """What is defined by every metric of the cases, where that is not all."""
         if self.undefined == "refuse":
             return []
-        return [read_cells(scores, name, self.missing, undefined=self.undefined, roles=roles) for name in self.reads]
+        how: dict[str, Any] = {"undefined": self.undefined, "part": self.part, "roles": roles}
+        return [read_cells(scores, name, self.missing, **how) for name in self.reads]
 
     def rejects(self, scores: pl.DataFrame, *, roles: Mapping[str, Role] | None = None) -> Reject | None:
         """Draws without a case in which one of the metrics is defined."""
