@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.ndimage import label
+from scipy.ndimage import generate_binary_structure, label
 
 from isocenter.evaluation import Challenge, Score
 from isocenter.metrics import Metric, catalogue, dice
@@ -35,8 +35,11 @@ for name, text in {
 
 
 def count_apart(mask: Mask, other: Mask) -> int:
-    """Voxels of the connected components of a mask, corners included, that have no voxel of the other."""
-    components, count = label(mask, structure=np.ones((3, 3, 3)))
+    """Voxels of the connected components of a mask that have no voxel of the other.
+
+    Voxels are connected over faces and edges (18 neighbours), and not over corners, as in the evaluator of autoPET.
+    """
+    components, count = label(mask, structure=generate_binary_structure(3, 2))
     met = np.zeros(count + 1, np.bool_)
     met[components[other]] = True
     met[0] = True

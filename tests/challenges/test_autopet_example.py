@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.ndimage import label
+from scipy.ndimage import generate_binary_structure, label
 
 import isocenter
 from isocenter import editions, scores
@@ -83,12 +83,21 @@ def plain_scores(truth: np.ndarray[Any, Any], mask: np.ndarray[Any, Any]) -> tup
     """Dice, false positive and false negative volume, component by component."""
 
     def apart(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:
-        parts, count = label(one, np.ones((3, 3, 3)))
+        parts, count = label(one, generate_binary_structure(3, 2))
         lost = [k for k in range(1, count + 1) if not (other & (parts == k)).any()]
         return float(np.isin(parts, lost).sum()) * float(np.prod(SPACING)) / 1000
 
     overlap = 2 * (truth & mask).sum() / (truth.sum() + mask.sum()) if truth.any() else np.nan
     return overlap, apart(mask, truth), apart(truth, mask) if truth.any() else np.nan
+
+
+def test_lesions_that_meet_at_a_corner_are_two_as_in_the_evaluator_of_autopet(autopet: ModuleType) -> None:
+    mask, other = np.zeros((2, 4, 4, 4), bool)
+    mask[0, 0, 0] = mask[1, 1, 1] = True
+    other[0, 0, 0] = True
+    assert autopet.count_apart(mask, other) == 1
+    mask[0, 1, 1] = True  # an edge to the one and a face to the other: now all hang together
+    assert autopet.count_apart(mask, other) == 0
 
 
 @cache
