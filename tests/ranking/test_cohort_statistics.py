@@ -436,3 +436,40 @@ def test_a_benchmark_without_a_number_makes_no_resample_again() -> None:
     assert (beside.p_best, beside.rank_sets) == (alone.p_best, alone.rank_sets)
     # As a team it has a score in every resample, so that some are made again.
     assert bootstrap_ranks(table(teams | benchmark), rule, replicates=200, seed=4).redrawn > alone.redrawn
+
+
+def test_who_lacks_the_cases_that_define_a_statistic_keeps_nobody_else_from_the_board() -> None:
+    truth = np.array([1.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+    teams = {
+        "aare": {"truth": truth, "probability": np.array([0.9, 0.1, 0.8, 0.2, 0.3, 0.4])},
+        "doubs": {"truth": truth, "probability": np.array([0.6, 0.3, 0.8, 0.2, 0.7, 0.4])},
+        "inn": {"truth": truth, "probability": truth},
+    }
+    rule = CohortStatistic(statistic="auroc", missing=LeaveOut())
+    ill = {"inn": [0, 2]}
+    for roles in ({}, {"inn": "benchmark"}):
+        board = rule.rank(table(teams, missing=ill), roles=roles)  # type: ignore[arg-type]
+        assert [(row.submission, row.rank) for row in board.rows] == [("aare", 1), ("doubs", 2)]
+        assert [(row.submission, row.disqualified) for row in board.unlisted] == [("inn", True)]
+        assert board.notes == ("inn: auroc is undefined, no case is of class 1",)
+        assert board.notes[0].team == "inn"
+        bounded = bootstrap_ranks(table(teams, missing=ill), rule, replicates=50, roles=roles)  # type: ignore[arg-type]
+        assert set(bounded.teams) == {"aare", "doubs"}
+    with pytest.raises(ValueError, match="auroc is undefined for 'aare': no case is of class 1"):
+        rule.rank(table({name: teams[name] for name in ("aare", "doubs")}, missing={"aare": [0, 2], "doubs": [0, 2]}))
+
+
+def test_a_benchmark_that_some_resamples_leave_undefined_takes_nobodys_interval() -> None:
+    truth = np.array([1.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+    guesses = {"aare": [0.9, 0.1, 0.8, 0.2, 0.3, 0.4], "doubs": [0.6, 0.3, 0.8, 0.2, 0.7, 0.4]}
+    teams = {name: {"truth": truth, "probability": np.array(guess)} for name, guess in guesses.items()}
+    rule = CohortStatistic(statistic="auroc", missing=LeaveOut())
+    alone = bootstrap_ranks(table(teams), rule, replicates=200)
+    beside = bootstrap_ranks(
+        table(teams | {"inn": {"truth": truth, "probability": truth}}, missing={"inn": [0]}),
+        rule,
+        replicates=200,
+        roles={"inn": "benchmark"},
+    )
+    assert [beside.score_interval(name) for name in guesses] == [alone.score_interval(name) for name in guesses]
+    assert "inn" not in beside.drawn.submissions

@@ -260,12 +260,7 @@ class CohortStatistic(RankingRule):
     def rank(self, scores: pl.DataFrame, *, name: str = "", roles: Mapping[str, Role] | None = None) -> Board:
         """Rank the submissions of a score table; `roles` as in `MeanThenRank.rank`."""
         inputs = self._read(scores, roles)
-        full = inputs.evaluate(Resamples.all_cases(len(inputs.every)))[:, 0].tolist()
-        by_name = dict(zip(inputs.names, full, strict=True))
-        for submission, score in by_name.items():
-            if math.isnan(score):
-                msg = f"{self.metric} is undefined for {submission!r}: {inputs.explain(submission)}"
-                raise ValueError(msg)
+        by_name = dict(zip(inputs.names, inputs.full.tolist(), strict=True))
         board = place(
             [replace(row, score=by_name.get(row.submission)) for row in inputs.rows],
             metric=self.known.metric,
@@ -279,6 +274,7 @@ class CohortStatistic(RankingRule):
             for row in inputs.rows
             if self.missing.leaves_out and row.submission in by_name and row.missing + row.failed
         ]
+        notes += [Note(f"{team}: {self.metric} is undefined, {why}", team) for team, why in inputs.set_aside.items()]
         return with_undefined(replace(board, notes=tuple(notes)), inputs.cohorts)
 
     def draw(self, scores: pl.DataFrame, draws: Resamples, *, roles: Mapping[str, Role] | None = None) -> Drawn:
@@ -287,14 +283,16 @@ class CohortStatistic(RankingRule):
         better = self.known.metric.better
         assert better != "neither"
         drawn = inputs.evaluate(draws)
-        if np.isnan(drawn[inputs.competing]).any():
+        defined: NDArray[np.bool_] = np.asarray(~np.isnan(drawn).any(axis=1))
+        if not defined[inputs.competing].all():
             msg = f"a draw has no {self.metric} of some team: it defines no score"
             raise ValueError(msg)
+        # No draw is made again for those who do not compete: where one defines no score of theirs, they have no bounds.
         return Drawn(
-            submissions=tuple(inputs.names),
-            competing=inputs.competing,
-            full=inputs.evaluate(Resamples.all_cases(len(inputs.every)))[:, 0],
-            scores=drawn,
+            submissions=tuple(name for name, known in zip(inputs.names, defined, strict=True) if known),
+            competing=inputs.competing[defined],
+            full=inputs.full[defined],
+            scores=drawn[defined],
             better=better,
             ties=self.ties,
             tolerance=self.tolerance,
@@ -354,6 +352,33 @@ class _Inputs:
         self._parts: list[list[tuple[Columns, NDArray[np.bool_]]]] = [
             self._columns_of(of_part, scored) for of_part in parts.values()
         ]
+        self.full = self.evaluate(Resamples.all_cases(len(self.every)))[:, 0]
+        self.set_aside = self._set_aside(scored)
+
+    def _set_aside(self, scored: Sequence[int]) -> dict[str, str]:
+        """Leave out who has no score for a reason of their own, and say why by submission.
+
+        A team that lacks cases has chosen its cohort, where that is allowed, and who does not compete moves nobody. If
+        it is the cohort of everybody that defines no statistic, there is no board.
+        """
+        kept, reasons = [], {}
+        for at, (row, score) in enumerate(zip([self.rows[i] for i in scored], self.full.tolist(), strict=True)):
+            if not math.isnan(score):
+                kept.append(at)
+                continue
+            reasons[row.submission] = why = self.explain(row.submission)
+            if row.role == "team" and not row.missing + row.failed:
+                msg = f"{self.rule.metric} is undefined for {row.submission!r}: {why}"
+                raise ValueError(msg)
+        if reasons and not kept:
+            submission, why = next(iter(reasons.items()))
+            msg = f"{self.rule.metric} is undefined for {submission!r}: {why}"
+            raise ValueError(msg)
+        self.rows = [replace(row, disqualified=row.disqualified or row.submission in reasons) for row in self.rows]
+        self.names = [self.names[at] for at in kept]
+        self.competing, self.full = self.competing[kept], self.full[kept]
+        self._parts = [[part[at] for at in kept] for part in self._parts]
+        return reasons
 
     def _columns_of(
         self, cohorts: Mapping[str, Cohort], scored: Sequence[int]
