@@ -229,6 +229,14 @@ def test_readers_are_compared_as_the_statistics_do(study: Study, compared: Study
     assert [test.p for test in mine[1:]] == pytest.approx([one.comparison.p_value for one in expected.points])
 
 
+def test_a_difference_that_is_not_that_of_its_columns_is_explained(compared: StudyComparisons) -> None:
+    at_points = [test for test in compared.tests if test.family == "readers" and test.point is not None]
+    off = max(abs(test.value_a - test.value_b - test.difference) for test in at_points)
+    assert off > 0.0005
+    (note,) = [note for note in compared.notes["readers"] if note.startswith("At the operating points")]
+    assert f"off by up to {off:.3f}" in note
+
+
 def test_panels_are_compared_as_the_statistics_do(study: Study, compared: StudyComparisons) -> None:
     frame = study.readers.frame().with_columns(
         rating=pl.Series(
@@ -278,7 +286,7 @@ def test_without_marks_or_draws_it_is_said_what_is_not_compared(study: Study) ->
     found = compare_study(study.teams, readers=plain, routine=study.routine, replicates=0)
     assert {test.family for test in found.tests} == {"readers", "panels"}
     assert {test.level for test in found.tests} == {"patients"}
-    assert found.notes == {
+    assert {family: notes[:1] for family, notes in found.notes.items()} == {
         "algorithms": ("Algorithms are not compared with each other, as no replicates were asked for.",),
         "routine": ("Clinical routine is not compared, as no replicates were asked for.",),
         "readers": ("Lesions are not compared: the reads say nothing of places.",),

@@ -76,6 +76,9 @@ _LESION: tuple[Literal["recall"], Literal["precision"]] = ("recall", "precision"
 
 Progress = Callable[[int, int, str], None]
 
+# Tables have three decimals: a smaller difference is not seen.
+_SHOWN = 0.0005
+
 
 class StudyTest(NamedTuple):
     """Two sides compared by one measure.
@@ -95,7 +98,7 @@ class StudyTest(NamedTuple):
     measure
         What is compared, and what is made equal for it.
     value_a, value_b, difference
-        Means over instances and readers, and a − b.
+        Means over instances and readers, and a − b; at operating points of readers without the bias that matching has.
     low, high
         Interval of the difference; NaN where the test gives none.
     p, adjusted
@@ -304,7 +307,9 @@ def compare_study(
     groups = _complete_panels(readers, panels)
     tests = list(_compare_algorithms(asked, measures))
     tests += _compare_routine(asked, routine)
-    tests += _compare_readers(asked, readers, groups)
+    against = list(_compare_readers(asked, readers, groups))
+    asked.notes["readers"] += _explain_bias(against)
+    tests += against
     between, configurations = _compare_panels(asked, readers, groups)
     asked.move(1, 1, "")
     return StudyComparisons(
@@ -517,6 +522,18 @@ def _compare_readers(
         )
         if found is not None:
             yield from _list_against(found, team, panel, modality)
+
+
+def _explain_bias(tests: Sequence[StudyTest]) -> list[str]:
+    """A sentence, where the difference at operating points is not that of the two numbers beside it."""
+    most = max((abs(one.value_a - one.value_b - one.difference) for one in tests if one.point is not None), default=0.0)
+    if most < _SHOWN:
+        return []
+    sentence = (
+        "At the operating points of readers a − b is without the bias that matching has, so it is not the difference "
+        f"of the numbers beside it: it is off by up to {most:.3f}, and less with more cases."
+    )
+    return [sentence]
 
 
 def _list_against(found: AgainstPanel, team: str, panel: str, modality: str) -> Iterator[StudyTest]:
