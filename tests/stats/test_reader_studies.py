@@ -195,6 +195,15 @@ def test_lesions_are_compared_at_the_recall_and_the_precision_of_each_reader(tab
         assert comparison.difference + comparison.bias == pytest.approx(ahead.mean())
 
 
+def test_only_what_a_correction_makes_better_is_corrected_for_the_bias_of_matching(tables) -> None:
+    reads, lesions = tables
+    found = ai_against_panel(reads, lesions, ai="net", panel="bpMRI", points=[3])
+    by_match = {one.comparison.match: one.comparison for one in found.points}
+    assert [match for match, one in by_match.items() if one.bias] == ["sensitivity", "specificity", "recall"]
+    assert "without a bias" not in str(by_match["precision"])
+    assert "without a bias" in str(by_match["recall"])
+
+
 def test_a_better_algorithm_is_found_to_be_better_and_by_no_more_than_all_relabellings() -> None:
     reads, lesions = study(8, 5, cases=150, gain=1.5)
     found = ai_against_panel(reads, lesions, ai="net", panel="bpMRI", points=[3, 4])
