@@ -256,7 +256,7 @@ def test_the_spacing_belongs_to_the_axes_it_is_given_for() -> None:
 def test_impossible_questions_are_refused(arguments: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         hausdorff_distance(np.ones((2, 2, 2), bool), np.ones((2, 2, 2), bool), **arguments)
-    with pytest.raises(ValueError, match="three dimensions"):
+    with pytest.raises(ValueError, match="have three axes, not 2; surfaces of two-dimensional slices"):
         hausdorff_distance(np.ones((2, 2), bool), np.ones((2, 2), bool), spacing=(1, 1, 1))
     with pytest.raises(ValueError, match="tolerance"):
         surface_dice(np.ones((2, 2, 2), bool), np.ones((2, 2, 2), bool), spacing=(1, 1, 1), tolerance_mm=-1)

@@ -34,7 +34,7 @@ def cropped(truth: Any, prediction: Any) -> tuple[Mask, Mask]:
     """
     truth, prediction = as_pair(truth, prediction)
     if truth.ndim != 3:
-        msg = f"boxes are cut in three dimensions, not {truth.ndim}"
+        msg = f"masks have three axes, not {truth.ndim}; surfaces of two-dimensional slices are not measured here"
         raise ValueError(msg)
     box = _common_box(truth, prediction)
     return truth[box], prediction[box]
