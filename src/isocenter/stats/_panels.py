@@ -216,7 +216,7 @@ def compare_with_panel(
     cases (calls stay as they are, thresholds are found anew) shows how much. What remains is not of the cases: where
     readers or trainings are not equally good, a mean over a concave curve lies below the curve of the mean.
     Lesions matched on precision are not corrected. A curve of recall by precision falls and rises, what resamples make
-    of it is mostly noise, and a corrected test claims a difference that is not there in 8 of 100 studies at 0.05
+    of it is mostly noise, and a corrected test claims a difference that is not there in 6 to 9 of 100 studies at 0.05
     (docs/explanation/calibration.md); the difference is then a little against the instances.
     `compare_crossed` of `_two_way` says how the variance is made, with covariances over cases from the same resamples:
     the noise of thresholds is in them.
