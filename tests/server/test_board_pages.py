@@ -322,6 +322,19 @@ def test_scores_have_no_more_digits_than_the_phase_gives_away(world):
     assert "0.87654" not in get(world, "organiser", "/c/neck/boards/validation/dice/board.json")
 
 
+def test_a_board_says_in_a_sentence_what_its_shares_are(world):
+    row = BoardRow("Rigi", 0.8765, 1.0, "team", 3, 0, 0, low=0.81, high=0.91, p_first=0.98, p_best=0.67)
+    snapshot(world, "validation", Board("dice", "dice", "mean dice", (row,)))
+    sentences = (
+        "<li>P(first) is the share of the bootstrap resamples",
+        "<li>P(best) is the probability of being truly",
+    )
+    page = get(world, "carol", "/c/neck/boards/validation/dice/")
+    assert [page.count(sentence) for sentence in sentences] == [1, 1]
+    without = get(world, "carol", "/c/neck/boards/validation/dice/?columns=p_best")
+    assert [without.count(sentence) for sentence in sentences] == [0, 1]
+
+
 @pytest.mark.parametrize("more", ["", "ladder = 0.001\n"])
 def test_nor_does_the_submission_that_a_row_opens_tell_more_digits(world, more):
     world.challenge.version.toml = world.challenge.version.toml.replace(

@@ -88,6 +88,7 @@ def _page(request: HttpRequest, visit: Visit, phase: Phase, board: str, named: S
         "cohorts": cohorts_of(visit, phase.name),
         "table": table,
         "columns": columns,
+        "shares": [column.about for column in columns if column.key in ("p_first", "p_best")],
         "lines": [] if table is None else [(line, line.chosen(columns)) for line in table.lines],
         "aside": [] if table is None else [(line, line.chosen(columns)) for line in table.aside],
         "ranks": table is not None and table.sight.ranks,
