@@ -52,11 +52,11 @@ def run(folder: Path, *, patients: int = 40) -> None:
     else:
         print("  against the plain evaluator, as OPENKBP_OFFICIAL does not name the folder of the official one")
     os.environ["ISOCENTER_CACHE"] = "off"
-    compare(f"OpenKBP, {patients} patients checked and scored, nothing prepared", ours, peers, repeat=2)
+    compare(f"OpenKBP, {patients} patients checked and scored, nothing prepared", ours, peers, repeat=3)
     os.environ["ISOCENTER_CACHE"] = str(folder / "cache")
     time.sleep(2.1)  # hashes of files younger than two seconds are not remembered
     ours()
-    compare(f"OpenKBP, {patients} patients, references prepared", ours, peers, repeat=2)
+    compare(f"OpenKBP, {patients} patients, references prepared", ours, peers, repeat=3)
     with worker_pool(2) as pool:
         evaluate(challenge, reference=reference, submission=submission, executor=pool)
         start = time.perf_counter()

@@ -73,12 +73,21 @@ def test_other_shapes_are_other_grids_even_where_the_corners_agree() -> None:
         ("positive", {"spacing": (1, float("nan"), 1)}),
         ("finite", {"origin": (0, float("inf"), 0)}),
         ("perpendicular", {"direction": (1, 0.1, 0, 0, 1, 0, 0, 0, 1)}),
+        ("perpendicular", {"direction": (1, 0.002, 0, 0, 1, 0, 0, 0, 1)}),
+        ("perpendicular", {"direction": (1.001, 0, 0, 0, 1, 0, 0, 0, 1)}),
         ("perpendicular", {"direction": (0,) * 9}),
+        ("perpendicular", {"direction": (1, 0, 0, 0, 1, 0, 0, 0, float("nan"))}),
+        ("perpendicular", {"direction": (1, 0, 0, 0, 1, 0, 0, 0, float("inf"))}),
+        ("perpendicular", {"direction": (1, 0, 0)}),
     ],
 )
 def test_an_impossible_grid_is_refused_with_what_is_wrong(what: str, arguments: dict[str, tuple[float, ...]]) -> None:
     with pytest.raises(ValueError, match=what):
         Grid(**({"shape": (4, 4, 4)} | arguments))
+
+
+def test_a_direction_rounded_to_three_digits_is_one() -> None:
+    assert Grid((4, 4, 4), direction=(1, 0.0009, 0, 0, 1.0004, 0, 0, 0, 1)).direction[1] == 0.0009
 
 
 def test_a_sheared_or_singular_affine_is_refused() -> None:

@@ -57,6 +57,27 @@ def test_a_large_file_is_hashed_but_not_held(file: DiskFile) -> None:
         assert stream.read() == b"other"
 
 
+def test_as_many_bytes_as_may_be_held_are_held(file: DiskFile) -> None:
+    size = file.size()
+    for most, content in ((size, file.path.read_bytes()), (size - 1, b"other")):
+        held = hold(DiskFile(file.path), most=most)
+        digest(held)
+        before = file.path.read_bytes()
+        file.path.write_bytes(b"other")
+        with held.open() as stream:
+            assert stream.read() == content
+        file.path.write_bytes(before)
+
+
+def test_the_last_line_of_a_held_file_needs_no_end(file: DiskFile) -> None:
+    file.path.write_bytes(file.path.read_bytes().rstrip())
+    held = hold(file, most=MOST)
+    digest(held)
+    values = read_sparse(held).values
+    assert values is not None
+    assert values.tolist() == [1.5, 2.5]
+
+
 def test_a_file_that_grows_while_it_is_read_is_hashed_as_it_is_found(
     file: DiskFile, monkeypatch: pytest.MonkeyPatch
 ) -> None:

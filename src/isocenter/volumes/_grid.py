@@ -136,11 +136,9 @@ class Grid:
 def _is_perpendicular(direction: tuple[float, ...]) -> bool:
     """Whether the columns of nine cosines are unit vectors at right angles: products are those of the identity."""
     columns = [direction[axis::3] for axis in range(3)]
-    if not all(abs(cosine) < 2 for cosine in direction):  # not for what is no number, either
-        return False
     for i, first in enumerate(columns):
         for j, second in enumerate(columns):
             product = sum(a * b for a, b in zip(first, second, strict=True))
-            if not abs(product - (i == j)) <= _SKEW:
+            if not abs(product - (i == j)) <= _SKEW:  # so that what is not a number is refused
                 return False
     return True

@@ -221,6 +221,13 @@ def test_a_bad_line_costs_the_case_and_not_the_others(reference: Path, team: Pat
     assert result.record["cases"] == {"measured": 2, "missing": 0, "failed": 1}
 
 
+def test_a_dose_that_is_nowhere_above_zero_is_a_dose(reference: Path, team: Path) -> None:
+    (team / "pt_365.csv").write_text(",data\n5,0\n6,-1\n")
+    warnings = [p.message for p in scored(reference, team).problems if p.severity == "warning"]
+    assert "1 voxels have a negative dose, down to -1 Gy; it counts as it is" in warnings
+    assert "there is no dose in this file" not in warnings
+
+
 def test_negative_dose_counts_as_it_is_with_a_warning(reference: Path, team: Path) -> None:
     before = scored(reference, team).scores.filter(pl.col("metric") == "dose_error")["value"][0]
     dose = read_sparse(team / "pt_365.csv").dense()
@@ -324,10 +331,12 @@ def test_a_dose_beyond_any_dose_is_unusable(reference: Path, team: Path) -> None
     with (team / "pt_365.csv").open("a") as stream:
         stream.write("5,1e308\n")
     (team / "pt_366.csv").write_text("structure,criterion,value\nPTV70,D_99,1e300\n")
+    (team / "pt_367.csv").write_text(",data\n5,60\n6,-1e10\n")
     messages = {p.case: p.message for p in scored(reference, team).problems if p.severity == "unusable"}
     assert messages == {
         "pt_365": "holds 1e+308; no dose is larger than 1e+09 Gy",
         "pt_366": "holds 1e+300; no dose is larger than 1e+09 Gy",
+        "pt_367": "holds 1e+10; no dose is larger than 1e+09 Gy",
     }
 
 
