@@ -84,7 +84,7 @@ class Foreground:
     def of_volume(cls, volume: Volume) -> Self:
         """What is not 0 in a whole volume."""
         flat = volume.array.ravel(order="F")
-        voxels = np.flatnonzero(flat)
+        voxels = np.flatnonzero(flat != 0)
         return cls(volume.grid, voxels, flat[voxels])
 
 
@@ -121,7 +121,7 @@ class OpenVolume:
         kind = np.dtype(np.float64) if header.scaled else header.dtype.newbyteorder("=")
         voxels, found = [np.zeros(0, np.int64)], [np.zeros(0, kind)]
         for start, values in self._pieces():
-            inside = np.flatnonzero(values)
+            inside = np.flatnonzero(values != 0)  # of truth values; of numbers numpy asks one by one
             voxels.append(inside + start)
             found.append(values[inside].astype(kind, copy=False))
         return Foreground(header.grid, np.concatenate(voxels), np.concatenate(found))
