@@ -140,9 +140,17 @@ def test_wrong_options_end_with_2(tables: list[object], tmp_path: Path, options:
 @pytest.mark.parametrize(
     ("cases", "readers", "blocks", "messages"),
     [
-        (2, 6, 3, ["2 cases for 3 blocks: the readers of 1 blocks would get nothing to read; take at most 2 blocks"]),
-        (6, 2, 3, ["2 readers for 3 blocks: the cases of 1 blocks would never be read; take at most 2 blocks"]),
-        (2, 1, 4, ["2 cases for 4 blocks", "1 readers for 4 blocks"]),
+        (2, 6, 3, ["2 cases for 3 blocks: the readers of 1 block would get nothing to read; take at most 2 blocks"]),
+        (6, 2, 3, ["2 readers for 3 blocks: the cases of 1 block would never be read; take at most 2 blocks"]),
+        (
+            2,
+            1,
+            4,
+            [
+                "2 cases for 4 blocks",
+                "1 reader for 4 blocks: the cases of 3 blocks would never be read; take at most 1 block, or",
+            ],
+        ),
         (2, None, 3, ["2 cases for 3 blocks"]),
     ],
 )

@@ -151,7 +151,9 @@ def test_a_fact_that_is_different_for_everybody_costs_nothing() -> None:
 
 
 def test_no_block_stays_empty_and_a_single_one_holds_all() -> None:
-    with pytest.raises(ValueError, match="2 units leave 3 of 5 blocks empty; take at most 2 blocks, or more units"):
+    with pytest.raises(
+        ValueError, match="2 units would leave 3 of 5 blocks empty; take at most 2 blocks, or more units"
+    ):
         deal({"a": {"sex": "f"}, "b": {"sex": "f"}}, 5, seed=1)
     few = balance_of({"a": {"sex": "f"}, "b": {"sex": "f"}}, [["a"], ["b"], []])
     assert any(math.isnan(d) for d in few.rows[0].differences)
@@ -170,7 +172,7 @@ def test_only_the_facts_asked_for_are_balanced() -> None:
     ("units", "blocks", "by", "words"),
     [
         ({}, 4, None, "0 units cannot be dealt into 4 blocks"),
-        ({"a": {}}, 0, None, "1 units cannot be dealt into 0 blocks"),
+        ({"a": {}}, 0, None, "1 unit cannot be dealt into 0 blocks"),
         ({"a": {"sex": "f"}}, 1, ["sx", "age"], "no such fact: 'sx', 'age'; there are 'sex'"),
     ],
 )

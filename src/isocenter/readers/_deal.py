@@ -48,15 +48,19 @@ def find_design_problems(blocks: int, *, cases: int, readers: int | None = None)
     >>> find_design_problems(4, cases=3, readers=2)[1]
     '2 readers for 4 blocks: the cases of 2 blocks would never be read; take at most 2 blocks, or 4 readers or more'
     """
-    lacking = [("cases", cases, "the readers of {} blocks would get nothing to read")]
+    lacking = [("case", cases, "the readers of {} would get nothing to read")]
     if readers is not None:
-        lacking.append(("readers", readers, "the cases of {} blocks would never be read"))
+        lacking.append(("reader", readers, "the cases of {} would never be read"))
     return [
-        f"{number} {name} for {blocks} blocks: {what.format(blocks - number)}; "
-        f"take {f'at most {number} blocks, or ' if number else ''}{blocks} {name} or more"
-        for name, number, what in lacking
+        f"{_count(number, noun)} for {_count(blocks)}: {what.format(_count(blocks - number))}; "
+        f"take {f'at most {_count(number)}, or ' if number else ''}{_count(blocks, noun)} or more"
+        for noun, number, what in lacking
         if number < blocks
     ]
+
+
+def _count(number: int, noun: str = "block") -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def deal(units: Units, blocks: int, *, seed: int, by: Sequence[str] | None = None) -> Deal:
@@ -95,12 +99,12 @@ def deal(units: Units, blocks: int, *, seed: int, by: Sequence[str] | None = Non
     ([10, 10, 10, 10], True)
     """
     if blocks < 1 or not units:
-        msg = f"{len(units)} units cannot be dealt into {blocks} blocks; at least one of each is needed"
+        msg = f"{_count(len(units), 'unit')} cannot be dealt into {_count(blocks)}; at least one of each is needed"
         raise ValueError(msg)
     if len(units) < blocks:
         msg = (
-            f"{len(units)} units leave {blocks - len(units)} of {blocks} blocks empty; "
-            f"take at most {len(units)} blocks, or more units"
+            f"{_count(len(units), 'unit')} would leave {blocks - len(units)} of {_count(blocks)} empty; "
+            f"take at most {_count(len(units))}, or more units"
         )
         raise ValueError(msg)
     names = sorted(units)
