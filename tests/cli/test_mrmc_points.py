@@ -70,6 +70,14 @@ def test_an_algorithm_meets_the_readers_at_their_points(folder: Path) -> None:
         assert sentence in shown
 
 
+def test_people_are_never_called_instances_whichever_modality_is_the_reference(folder: Path) -> None:
+    shown = run(folder, "--reference", "net", "--points", "0.5").stdout
+    assert "At the sensitivity of each of 2 readers of net, the specificity of 4 readers of bpMRI is" in shown
+    assert "for other cases and readers of net and readers of bpMRI;" in shown
+    assert "instances" not in shown
+    assert "trainings" not in shown
+
+
 def test_every_panel_meets_the_algorithm_and_the_other_panels(folder: Path) -> None:
     options = ("--reference", "mpMRI", "--preset", "picai", "--points", "3", "--panels", folder / "panels.csv")
     data = found(folder, *options)

@@ -440,7 +440,10 @@ def test_they_read_as_sentences_and_tables_and_go_into_json(tables) -> None:
     text = str(found)
     assert "net − bpMRI: Difference " in text
     assert "net against bpMRI, 4 tests at operating points, adjusted by Holm's method:" in text
-    assert "Lesions at 3 or above: At the recall of each of 6 readers, the precision of 3 instances is" in text
+    assert (
+        "Lesions at 3 or above: At the recall of each of 6 readers of bpMRI, the precision of 3 readers of net is"
+        in text
+    )
     assert "Bootstrap of readers and cases (20 replicates of 80 cases, worth" in text
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert [(one["level"], one["match"]) for one in told["points"]] == [

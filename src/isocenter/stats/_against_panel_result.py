@@ -34,9 +34,14 @@ class AtPoint(NamedTuple):
     adjusted: float
 
     def __str__(self) -> str:
-        return (
-            f"{self.level.capitalize()} at {self.point:g} or above: {self.comparison} Adjusted p = {self.adjusted:.3g}."
-        )
+        return self._sentence(str(self.comparison))
+
+    def sentence_about(self, ai: str, panel: str) -> str:
+        """The comparison with the names of the modalities."""
+        return self._sentence(self.comparison.sentence_about(ai, panel))
+
+    def _sentence(self, comparison: str) -> str:
+        return f"{self.level.capitalize()} at {self.point:g} or above: {comparison} Adjusted p = {self.adjusted:.3g}."
 
 
 @dataclass(frozen=True)
@@ -103,4 +108,5 @@ class AgainstPanel:
         if self.points:
             tests = f"{len(self.points)} tests at operating points"
             lines.append(f"{self.ai} against {self.panel}, {tests}, adjusted by Holm's method:")
-        return [*lines, *map(str, self.points)]
+        # Either side may be people: a study says who reads in a modality, and not what they are.
+        return [*lines, *(point.sentence_about(self.ai, self.panel) for point in self.points)]

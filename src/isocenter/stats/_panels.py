@@ -87,9 +87,13 @@ class PanelComparison:
         """What the test holds for."""
         if self.method == "published":
             return "other readers and trainings, on these cases"
-        readers, instances = len(self.reader_values), len(self.instance_values)
-        others = [*(["readers"] * (readers > 1)), *(["trainings"] * (instances > 1))]
-        only = [*(["this reader"] * (readers == 1)), *(["this training"] * (instances == 1))]
+        return self._scope("reader", "training")
+
+    def _scope(self, reader: str, instance: str) -> str:
+        """For whom a difference with an interval holds; "reader of net" has the plural "readers of net"."""
+        groups = ((reader, len(self.reader_values)), (instance, len(self.instance_values)))
+        others = [_plural(name) for name, size in groups if size > 1]
+        only = [f"this {name}" for name, size in groups if size == 1]
         whom = f"other cases{''.join(f' and {one}' for one in others)}"
         return whom + (f", {' and '.join(only)} only" if only else "")
 
@@ -104,10 +108,18 @@ class PanelComparison:
         )
 
     def __str__(self) -> str:
-        readers = len(self.reader_values)
+        return self._sentence("reader", "instance", self.speaks_for)
+
+    def sentence_about(self, ai: str, panel: str) -> str:
+        """The sentence with the names of the modalities, which is right whoever reads in them."""
+        reader, other = f"reader of {panel}", f"reader of {ai}"
+        return self._sentence(reader, other, self._scope(reader, other))
+
+    def _sentence(self, reader: str, instance: str, scope: str) -> str:
+        readers, instances = len(self.reader_values), len(self.instance_values)
         means = (
-            f"At the {self.match} of each of {readers} readers, the {self.conjugate} of {len(self.instance_values)} "
-            f"instances is {np.mean(self.instance_conjugates):.3f} and that of the readers "
+            f"At the {self.match} of each of {readers} {_plural(reader)}, the {self.conjugate} of {instances} "
+            f"{_plural(instance)} is {np.mean(self.instance_conjugates):.3f} and that of the {_plural(reader)} "
             f"{np.mean(self.reader_conjugates):.3f}"
         )
         if self.method == "published":
@@ -117,9 +129,14 @@ class PanelComparison:
             f"{means}: difference {self.difference:+.3f}{without} ({100 * self.level:g} % CI "
             f"{self.low:.3f} to {self.high:.3f}; t, {self.df:.1f} degrees of freedom; {self.replicates} resamples of "
             f"the cases, seed {self.seed}), {SIDES[self.alternative]}: "
-            f"p = {self.p_value:.3g}, for {self.speaks_for}; published test, on these cases: "
+            f"p = {self.p_value:.3g}, for {scope}; published test, on these cases: "
             f"p = {self.published.p_value:.3g}."
         )
+
+
+def _plural(name: str) -> str:
+    noun, of, modality = name.partition(" of ")
+    return f"{noun}s{of}{modality}"
 
 
 class PanelOptions(NamedTuple):
