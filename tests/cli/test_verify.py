@@ -263,6 +263,29 @@ def test_several_submissions_with_their_moments(tables: Path, tmp_path: Path) ->
     assert "reproduced from 4 tables" in result.stdout
 
 
+def test_a_board_with_a_policy_by_metric_is_reproduced(tmp_path: Path) -> None:
+    board = '[[boards]]\nname = "both"\nmain = true\nrule = "mean-rank"\nties = "min"\nmissing = "rank-last"\n'
+    board += 'metrics = ["dose_error", "dvh_error"]\nundefined = { dose_error = "leave-out", dvh_error = 0.5 }\n'
+    (tmp_path / "challenge.toml").write_text(
+        f"{editions.render(editions.new(evaluation.load_challenge('openkbp2020')))}\n{board}"
+    )
+    folder = tmp_path / "scores"
+    for team, values in (("aare", (0.7, 0.6, None)), ("doubs", (0.6, 0.8, 0.4))):
+        rows = [
+            Row("c0", "", "dose_error", None),
+            Row("c1", "", "dose_error", values[0]),
+            Row("c2", "", "dose_error", values[1]),
+        ]
+        rows += [Row(f"c{i}", "", "dvh_error", value) for i, value in enumerate(values)]
+        scores.write(frame(rows), folder / f"{team}.parquet", record={"challenge": "openkbp2020", "reference": "x"})
+    path = tmp_path / "receipt.json"
+    result = run("rank", tmp_path, *given(folder), "--replicates", 50, "--receipt", path)
+    assert result.exit_code == 0, result.output
+    assert content(path)["rule"]["undefined"] == {"dose_error": "leave-out", "dvh_error": 0.5}
+    assert content(path)["board"]["undefined"] == {"dose_error": 1, "dvh_error": 1}
+    assert run("verify", path, "--scores", folder).exit_code == 0
+
+
 def test_the_chosen_submission_of_an_edition_with_boards_of_its_own(tables: Path, tmp_path: Path) -> None:
     text = editions.render(editions.new(hecktor2020)).replace('counts = "last"', 'counts = "chosen"')
     board = '[[boards]]\nname = "median"\nmain = true\nrule = "quantile"\nmetric = "dice"\n'

@@ -106,6 +106,12 @@ RULES: list[Rule] = [
     TestThenRank("dice", Disqualify(), alpha=0.01, adjust="holm", decimals=2),
     NormalisedSum(metrics=(("dice", 1.0), ("jaccard", 3.0)), missing=FixedValue(0.25)),
     DetectThenRank("auroc", LeaveOut()),
+    RankThenMean(
+        metrics=(("dice", 1.0), ("dose_error", 1.0)),
+        missing=RankLast(),
+        ties="min",
+        undefined={"dice": "leave-out", "dose_error": 374.5},
+    ),
 ]
 
 
@@ -293,6 +299,58 @@ rule = "mean"
         (first + 17, "boards[3].metric"),
     ]
     assert f"challenge.toml:{first + 12}: boards[2].metrics[2].metric: " in str(caught.value)
+
+
+def test_a_policy_by_metric_has_its_line(tmp_path: Path) -> None:
+    boards = """\
+[[boards]]
+name = "brats"
+rule = "mean-rank"
+missing = 0
+ties = "min"
+metrics = ["dice", "jaccard"]
+undefined = { dice = 374, jaccard = 1 }
+
+[[boards]]
+name = "ranks"
+rule = "weighted-ranks"
+missing = 0
+metrics = ["dice", "jaccard"]
+
+[boards.undefined]
+dice = "leave-out"
+jacard = 1
+
+[[boards]]
+name = "median"
+rule = "quantile"
+missing = 0
+metric = "dice"
+undefined = { dice = 1 }
+"""
+    text = render(new(FOUR, now=NOON)) + "\n"
+    (tmp_path / "challenge.toml").write_text(text + boards, encoding="utf-8")
+    first = text.count("\n") + 1
+    with pytest.raises(EditionError) as caught:
+        in_force(tmp_path, find=lambda _: FOUR)
+    assert [(problem.line, problem.where, problem.found) for problem in caught.value.problems] == [
+        (first + 6, "boards[1].undefined.dice", "374"),
+        (first + 16, "boards[2].undefined.jacard", '"jacard"'),
+        (first + 23, "boards[3].undefined", "a table"),
+    ]
+    assert '(did you mean "jaccard"?)' in caught.value.problems[1].message
+
+
+def test_policies_hold_for_all_metrics() -> None:
+    with pytest.raises(EditionError, match=r'policies\.undefined: a table is not allowed; write "refuse", "unlisted"'):
+        parse(render(new(FOUR, now=NOON)).replace("\n[policies]\n", "\n[policies]\nundefined = { dice = 1 }\n"))
+    ranks = WeightedRanks((("dice", 1.0), ("jaccard", 1.0)), Disqualify(), undefined={"dice": 1.0})
+    assert new(replace(FOUR, boards={"ranks": ranks}), now=NOON).policies.undefined is None
+
+
+def test_names_that_toml_cannot_hold_bare_stand_between_quotes() -> None:
+    board = {"name": "x", "rule": "mean-rank", "metrics": ["dice"], "undefined": {"a b": 1.0}}
+    assert dict(with_boards(board).boards[0].undefined) == {"a b": 1.0}  # type: ignore[attr-defined]
 
 
 def test_a_weight_of_zero_has_its_line(tmp_path: Path) -> None:

@@ -48,7 +48,8 @@ def policies_of(challenge: Challenge) -> dict[str, Any]:
     missing = policies.pop("missing", None)
     if isinstance(missing, Missing):  # a policy of another package is one that no file can hold
         policies["missing"] = describe_missing(missing)
-    if policies.get("undefined") == "refuse":  # nothing was decided, and a file need not say so
+    if policies.get("undefined") == "refuse" or isinstance(policies.get("undefined"), Mapping):
+        # Nothing was decided, and a file need not say so; what holds for some metrics is that of the boards.
         del policies["undefined"]
     return policies
 

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 
 from isocenter.editions._model import Edition
 from isocenter.editions._problems import is_list
-from isocenter.schema import Penalised
+from isocenter.schema import ByMetric, Penalised
 from isocenter.schema.tables import Table, allowed_in, table_in
 
 _WIDTH = 100
@@ -131,6 +131,8 @@ def _value(value: object) -> str:
             return _inline(written) if isinstance(written, Mapping) else _value(written)
         case Penalised():
             return _inline({"penalty": value.penalty})
+        case ByMetric():
+            return _inline(value)
         case str():
             return f'"{"".join(map(_character, value))}"'
         case tuple():
@@ -149,7 +151,12 @@ def _value(value: object) -> str:
 
 def _inline(settings: Mapping[str, object]) -> str:
     """A table within a value."""
-    return f"{{ {', '.join(f'{name} = {_value(value)}' for name, value in settings.items())} }}"
+    return f"{{ {', '.join(f'{_key(name)} = {_value(value)}' for name, value in settings.items())} }}"
+
+
+def _key(name: str) -> str:
+    """A key of a table; names of metrics may hold what only stands between quotes."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _value(name)
 
 
 def _character(character: str) -> str:

@@ -7,24 +7,30 @@ healthy patient, and not to a team; unless a rule says otherwise, nothing is put
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from isocenter.metrics import catalogue
 from isocenter.metrics.catalogue import Metric
 from isocenter.schema import (
     MISSING,
-    UNDEFINED,
+    UNDEFINED_OF_BOARD,
+    ByMetric,
+    Check,
     MissingWord,
+    Path,
     Penalised,
     Read,
     UndefinedWord,
     Written,
+    Wrong,
     finite,
     quoted,
     read_missing,
-    read_undefined,
+    read_undefined_by_metric,
+    refuse,
 )
 
 
@@ -304,18 +310,73 @@ MissingSetting = Annotated[
 Undefined = UndefinedWord | float
 """What is done where a metric is undefined for a usable output: a word, or the value that it counts as."""
 
+UndefinedOfSeveral = Undefined | Mapping[str, Undefined]
+"""The same for several metrics: one policy for all of them, or one by metric; those not named have "refuse"."""
+
 
 class SettingError(ValueError):
-    """A setting that a rule cannot have, and its name."""
+    """A setting that a rule cannot have, its name, and where in it that lies."""
 
-    def __init__(self, message: str, *, setting: str) -> None:
+    def __init__(self, message: str, *, setting: str, at: Path = ()) -> None:
         super().__init__(message)
         self.setting = setting
+        self.at = at
+
+
+def freeze_undefined(policy: UndefinedOfSeveral) -> UndefinedOfSeveral:
+    """A policy that can be hashed and compared; a mapping that names no metric is "refuse"."""
+    if not isinstance(policy, Mapping):
+        return policy
+    return ByMetric(policy) if policy else "refuse"
+
+
+def undefined_of(policy: UndefinedOfSeveral, metric: str) -> Undefined:
+    """What is done where one of the metrics of a rule is undefined."""
+    return policy.get(metric, "refuse") if isinstance(policy, Mapping) else policy
+
+
+def keep_undefined(policy: UndefinedOfSeveral, names: Mapping[str, str]) -> UndefinedOfSeveral:
+    """The policy of a rule that has some of the metrics only, or others in their place: new names by old."""
+    if not isinstance(policy, Mapping):
+        return policy
+    return freeze_undefined({names[name]: one for name, one in policy.items() if name in names})
+
+
+def check_undefined_names(policy: UndefinedOfSeveral, metrics: Sequence[str]) -> None:
+    """Raise if a policy names a metric that the rule does not have."""
+    for wrong in _look_in_rule(policy, metrics):
+        raise SettingError(wrong.sentence, setting="undefined", at=wrong.at)
+
+
+@contextmanager
+def tell_metric(policy: UndefinedOfSeveral, metric: str) -> Iterator[None]:
+    """Errors of a policy by metric say whose policy it is."""
+    try:
+        yield
+    except SettingError as error:
+        if error.setting == "undefined" and isinstance(policy, Mapping):
+            raise SettingError(str(error), setting="undefined", at=(metric,)) from None
+        raise
+
+
+def _look_in_rule(policy: UndefinedOfSeveral, metrics: Sequence[str]) -> Iterator[Wrong]:
+    """Every metric that is named must be one of the rule."""
+    for name in policy if isinstance(policy, Mapping) else ():
+        if name not in metrics:
+            yield Wrong(
+                name, at=(name,), sentence=refuse(name, f"a metric of this rule, {quoted(metrics, 'or')}", metrics)
+            )
+
+
+def _look_at_names(policy: UndefinedOfSeveral, context: Any) -> Iterator[Wrong]:
+    """The same where only the description of the rule is known; see `isocenter.ranking.rules._settings.Context`."""
+    return _look_in_rule(policy, context.names) if context.names is not None else iter(())
 
 
 def check_undefined(policy: object, metric: Metric, *, alone: bool = True) -> None:
     """Raise if the metric cannot count so where it is undefined; `alone` if it is the only one of its rule."""
     words = get_args(UndefinedWord)
+    refuse_by_metric(policy)
     if isinstance(policy, str):
         if policy not in words:
             msg = f"where a metric is undefined, a rule has {quoted(words, 'or')} or a number, not {policy!r}"
@@ -328,28 +389,54 @@ def check_undefined(policy: object, metric: Metric, *, alone: bool = True) -> No
         raise SettingError(msg, setting="undefined")
 
 
-def leaves_undefined_out(policy: Undefined) -> bool:
-    """Whether a case in which the reference leaves a metric undefined is left out of it."""
-    return policy in ("leave-out", "leave-out-or-missing")
+def refuse_by_metric(policy: object) -> None:
+    """Raise if a rule without several metrics has a policy by metric."""
+    if isinstance(policy, Mapping):
+        msg = "only a rule of several metrics has a policy by metric; write a word or a number"
+        raise SettingError(msg, setting="undefined")
 
 
-def undefined_in_words(policy: Undefined) -> str:
-    """The policy as one of the clauses of a sentence about a rule; "" for those that change no number."""
+def leaves_undefined_out(policy: UndefinedOfSeveral) -> bool:
+    """Whether a case in which the reference leaves a metric undefined is left out of it, of some metric at least."""
+    policies = policy.values() if isinstance(policy, Mapping) else (policy,)
+    return any(one in ("leave-out", "leave-out-or-missing") for one in policies)
+
+
+def undefined_in_words(policy: UndefinedOfSeveral, name: Callable[[str], str] = str) -> str:
+    """The policy as clauses of a sentence about a rule; "" for those that change no number.
+
+    `name` says how a metric is called there.
+    """
+    if isinstance(policy, Mapping):
+        units = {metric: catalogue.get(metric).unit for metric in policy if metric in catalogue.names()}
+        return "".join(_clause(one, name(metric), units.get(metric, "")) for metric, one in policy.items())
+    return _clause(policy)
+
+
+def _clause(policy: Undefined, metric: str = "", unit: str = "") -> str:
     if policy in ("refuse", "unlisted"):
         return ""
     if isinstance(policy, str):
         mixed = ", or missing for those without a value if others have one" if policy == "leave-out-or-missing" else ""
-        return f"; a case in which a metric is undefined is left out of it for all teams{mixed}"
-    return f"; an undefined metric counts as {policy:g}"
+        return f"; a case in which {metric or 'a metric'} is undefined is left out of it for all teams{mixed}"
+    return f"; an undefined {metric or 'metric'} {FixedValue(policy).words(unit)}"
 
 
-UndefinedSetting = Annotated[
-    Undefined,
-    Written(
-        Annotated[float | UndefinedWord, Read(read_undefined)],
-        write=lambda policy: policy if isinstance(policy, str) else float(policy),
-    ),
-    replace(UNDEFINED, absent="there is no board until the organisers have decided"),
-    "What follows if the metric is undefined for a usable output, such as the Dice of a healthy patient.",
-]
+def _write_undefined(policy: UndefinedOfSeveral) -> str | float | dict[str, str | float]:
+    if isinstance(policy, Mapping):
+        return {metric: one if isinstance(one, str) else float(one) for metric, one in policy.items()}
+    return policy if isinstance(policy, str) else float(policy)
+
+
+_IN_FILES = Written(
+    Annotated[float | UndefinedWord | ByMetric, Read(read_undefined_by_metric), Check(_look_at_names)],
+    write=_write_undefined,
+)
+_ALLOWED = replace(UNDEFINED_OF_BOARD, absent="there is no board until the organisers have decided")
+_TEXT = "What follows if the metric is undefined for a usable output, such as the Dice of a healthy patient."
+
+UndefinedSetting = Annotated[Undefined, _IN_FILES, _ALLOWED, _TEXT]
 """A field of a rule that says what is done where the reference leaves a metric undefined."""
+
+UndefinedOfSeveralSetting = Annotated[UndefinedOfSeveral, _IN_FILES, _ALLOWED, _TEXT]
+"""The same for a rule of several metrics; `freeze_undefined` it there."""

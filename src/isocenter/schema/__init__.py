@@ -9,8 +9,8 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, Literal
@@ -19,7 +19,9 @@ __all__ = [
     "MISSING",
     "TIES",
     "UNDEFINED",
+    "UNDEFINED_OF_BOARD",
     "Allowed",
+    "ByMetric",
     "Check",
     "MissingWord",
     "Path",
@@ -35,6 +37,7 @@ __all__ = [
     "quoted",
     "read_missing",
     "read_undefined",
+    "read_undefined_by_metric",
     "refuse",
     "show",
     "where",
@@ -172,6 +175,17 @@ UNDEFINED = choice(
 )
 """What a case counts as whose metric is undefined for a usable output, on a board and in the policies of an edition."""
 
+UNDEFINED_OF_BOARD = replace(
+    UNDEFINED,
+    what='"refuse", "unlisted", "leave-out", "leave-out-or-missing", a number, or one of them by metric, such as '
+    "{ dice = 1, hd95 = 374 }",
+    choices={
+        **UNDEFINED.choices,
+        "{ dice = 1 }": 'one of these by metric, on boards of several; those that are not named have "refuse"',
+    },
+)
+"""The same on a board, whose metrics are known."""
+
 TIES = choice(
     {
         '"min"': "all get the best of the ranks they take up: 1, 2, 2, 4",
@@ -196,6 +210,53 @@ def read_missing(value: object) -> object:
     if number is None:
         raise Wrong(value)
     return number
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class ByMetric(Mapping[str, UndefinedWord | float]):
+    """What is done where metrics are undefined, metric by metric; it never changes, and the order does not count.
+
+    Examples
+    --------
+    >>> ByMetric({"hd95": 374.0, "dice": 1.0})
+    ByMetric(policies=(('dice', 1.0), ('hd95', 374.0)))
+    """
+
+    policies: tuple[tuple[str, UndefinedWord | float], ...]
+
+    def __init__(self, policies: Mapping[str, UndefinedWord | float]) -> None:
+        object.__setattr__(self, "policies", tuple(sorted(policies.items(), key=lambda item: str(item[0]))))
+
+    def __getitem__(self, metric: str) -> UndefinedWord | float:
+        return dict(self.policies)[metric]
+
+    def __iter__(self) -> Iterator[str]:
+        return (metric for metric, _ in self.policies)
+
+    def __len__(self) -> int:
+        return len(self.policies)
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: object) -> Any:
+        """To pydantic it is one value, which JSON holds as a table."""
+        from pydantic_core import core_schema
+
+        written = core_schema.plain_serializer_function_ser_schema(dict)
+        return core_schema.is_instance_schema(cls, serialization=written)
+
+
+def read_undefined_by_metric(value: object) -> object:
+    """As `read_undefined`, or a table of it by metric; one that names no metric is that of all metrics, "refuse"."""
+    if not isinstance(value, Mapping) or isinstance(value, ByMetric):
+        return value if isinstance(value, ByMetric) else read_undefined(value)
+    policies = {}
+    for metric, written in value.items():
+        try:
+            policies[metric] = read_undefined(written)
+        except Wrong:
+            words = {word.strip('"'): meaning for word, meaning in UNDEFINED.choices.items() if word.startswith('"')}
+            raise Wrong(written, at=(metric,), sentence=refuse(written, UNDEFINED.what, words)) from None
+    return ByMetric(policies) if policies else "refuse"  # type: ignore[arg-type]
 
 
 def read_undefined(value: object) -> object:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from isocenter.metrics import catalogue
-from isocenter.ranking._missing import Missing, Undefined
+from isocenter.ranking._missing import Missing, Undefined, UndefinedOfSeveral
 from isocenter.ranking._ties import Ties
 
 RANKS: dict[Ties, str] = {
@@ -53,6 +53,16 @@ def undefined(policy: Undefined, metric: str, cell: str = "x[s, i]") -> list[str
     return [f"if {metric} of s in i is undefined: {cell} = {policy:g}"]
 
 
+def undefined_of_several(policy: UndefinedOfSeveral, cell: str) -> list[str]:
+    """The same for every metric m of a rule."""
+    if not isinstance(policy, Mapping):
+        return undefined(policy, "m", cell)
+    by_metric = {name: undefined(one, "m", cell) for name, one in policy.items()}
+    return [
+        line for name, its in by_metric.items() if its for line in (f"if m is {name}:", *(f"    {one}" for one in its))
+    ]
+
+
 def cells(metric: str, policy: Missing, blank: Undefined, part: str = "") -> list[str]:
     """The value of a submission in every case, or in one part of it."""
     lines = [f"x[s, i] = {metric} of s in {_where(part)}", *undefined(blank, metric), missing(policy, [metric])]
@@ -63,13 +73,13 @@ def _where(part: str) -> str:
     return f"{part} of i" if part else "i"
 
 
-def means(metrics: Sequence[str], policy: Missing, blank: Undefined, part: str = "") -> list[str]:
+def means(metrics: Sequence[str], policy: Missing, blank: UndefinedOfSeveral, part: str = "") -> list[str]:
     """The mean of a submission by every metric."""
     return [
         f"for each metric m of {listed(metrics)} and each submission s:",
         "    for each case i:",
         f"        x[m, s, i] = m of s in {_where(part)}",
-        *(f"        {line}" for line in undefined(blank, "m", "x[m, s, i]")),
+        *(f"        {line}" for line in undefined_of_several(blank, "x[m, s, i]")),
         f"        {missing(policy, metrics, 'x[m, s, i]')}",
         "    v[m, s] = Σᵢ w[i] · x[m, s, i] / Σᵢ w[i]",
     ]

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from isocenter.metrics import catalogue
-from isocenter.ranking._missing import POLICIES, WorstPossible
+from isocenter.ranking._missing import POLICIES, WorstPossible, keep_undefined, undefined_of
 from isocenter.ranking._ties import Ties
 from isocenter.ranking.rules._base import Rule
 
@@ -58,6 +58,7 @@ def aggregate_one(rule: Any, asked: Asked) -> Iterator[Variant]:
 
     metric, missing, ties = rule.reads[0], rule.missing, rule.ties
     kept = _kept(rule)
+    kept["undefined"] = undefined_of(kept["undefined"], metric)
     if rule.mean_metric is None:
         yield "mean", MeanThenRank(metric, missing, ties=ties, **kept)
     yield "median", QuantileThenRank(metric, missing, ties=ties, **kept)
@@ -113,6 +114,12 @@ def change_metric(rule: Any, asked: Asked, swap: Callable[[str, str], Any]) -> I
 def rename(pairs: tuple[tuple[str, float], ...], old: str, new: str) -> tuple[tuple[str, float], ...]:
     """Metrics and weights with another metric in the place of one."""
     return tuple((new if name == old else name, weight) for name, weight in pairs)
+
+
+def swap_metric(rule: Any, old: str, new: str) -> Any:
+    """A rule of several metrics with another one in the place of one; what holds where it is undefined stays."""
+    names = {name: new if name == old else name for name in rule.components or rule.reads}
+    return replace(rule, metrics=rename(rule.metrics, old, new), undefined=keep_undefined(rule.undefined, names))
 
 
 def _counts_as_the_worst(rule: Any) -> bool:

@@ -21,6 +21,7 @@ from isocenter.ranking._missing import (
     MissingSetting,
     SettingError,
     UndefinedSetting,
+    refuse_by_metric,
     refuse_other,
     undefined_in_words,
 )
@@ -173,6 +174,7 @@ class CohortStatistic(RankingRule):
         if len(set(self.parts)) < len(self.parts):
             msg = f"a part is named twice: {', '.join(self.parts)}"
             raise SettingError(msg, setting="parts")
+        refuse_by_metric(self.undefined)
         if self.undefined == "unlisted":
             msg = "a submission without an input has no statistic; leave the case out, or let it count as a value"
             raise SettingError(msg, setting="undefined")

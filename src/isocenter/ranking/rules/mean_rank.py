@@ -20,11 +20,15 @@ from isocenter.ranking._entry import Role
 from isocenter.ranking._missing import (
     LeaveOut,
     MissingSetting,
-    UndefinedSetting,
+    UndefinedOfSeveralSetting,
     check_missing,
     check_undefined,
+    check_undefined_names,
+    freeze_undefined,
     leaves_undefined_out,
+    tell_metric,
     undefined_in_words,
+    undefined_of,
 )
 from isocenter.ranking._ties import TIES_IN_WORDS, rank_values
 from isocenter.ranking.rules import _lines
@@ -70,7 +74,9 @@ class RankThenMean(RankingRule):
     tolerance
         Values closer than this × the larger of two are equal.
     undefined
-        What becomes of a case in which a metric is undefined, see `MeanThenRank`: nobody has a rank by it there.
+        What becomes of a case in which a metric is undefined, see `MeanThenRank`: nobody has a rank by it there. One
+        policy for all metrics, or one by metric: ``{"dice": 1.0, "hd95": 374.0}``. Metrics that are
+        not named have "refuse".
     over
         "cases": a case is ranked as a whole. "parts": every part of every case is ranked by itself, and all these ranks
         count alike. "parts-within-cases": the ranks of a case are averaged first, over its parts and all metrics, then
@@ -100,7 +106,7 @@ class RankThenMean(RankingRule):
     missing: MissingSetting
     ties: TiesSetting
     tolerance: Tolerance = 1e-9
-    undefined: UndefinedSetting = "refuse"
+    undefined: UndefinedOfSeveralSetting = "refuse"
     over: OverSetting = "cases"
     part: PartName = ""
 
@@ -115,6 +121,7 @@ class RankThenMean(RankingRule):
             if not 0 < weight < math.inf:
                 msg = f"the weight of {name} is a positive number, not {weight}"
                 raise ValueError(msg)
+        object.__setattr__(self, "undefined", freeze_undefined(self.undefined))
         check_ties(self.ties)
         check_part(self.part, self.over)
 
@@ -142,7 +149,9 @@ class RankThenMean(RankingRule):
         """Whether every metric can be ranked, and can have the value that a missing case counts as."""
         for name in self.reads:
             check_missing(self.missing, rankable(name), case_by_case=True)
-            check_undefined(self.undefined, catalogue.get(name), alone=False)
+            with tell_metric(self.undefined, name):
+                check_undefined(undefined_of(self.undefined, name), catalogue.get(name), alone=False)
+        check_undefined_names(self.undefined, self.reads)
         if self.missing.leaves_out:
             msg = "a case that is left out has no rank; let it rank last, or count as something"
             raise ValueError(msg)
@@ -156,9 +165,9 @@ class RankThenMean(RankingRule):
     def beside(self) -> tuple[MeanThenRank, ...]:
         """The mean of every metric; a case that has the last rank, and no number, is left out of it."""
         missing = LeaveOut() if self.missing.ranks_last else self.missing
-        same: dict[str, Any] = {"over": self.over, "part": self.part, "undefined": self.undefined}
+        same: dict[str, Any] = {"ties": self.ties, "tolerance": self.tolerance, "over": self.over, "part": self.part}
         return tuple(
-            MeanThenRank(name, missing, ties=self.ties, tolerance=self.tolerance, **same) for name in self.reads
+            MeanThenRank(name, missing, undefined=undefined_of(self.undefined, name), **same) for name in self.reads
         )
 
     def case_scores(self, scores: pl.DataFrame, *, roles: Mapping[str, Role] | None = None) -> CaseScores:
@@ -192,8 +201,7 @@ class RankThenMean(RankingRule):
         else:
             yield from _variants.aggregate_several(self)
             yield from _variants.share_ranks(self, asked)
-        swap = lambda old, new: replace(self, metrics=_variants.rename(self._weighted, old, new))  # noqa: E731
-        yield from _variants.change_metric(self, asked, swap)
+        yield from _variants.change_metric(self, asked, lambda old, new: _variants.swap_metric(self, old, new))
         yield from _variants.change_policy(self, asked)
 
     def words(self, name: Naming) -> str:
@@ -203,9 +211,10 @@ class RankThenMean(RankingRule):
             "parts": "all parts of all cases of the rank in each",
             "parts-within-cases": "the parts of each case, then over all cases, of the rank in each part",
         }[self.over]
+        undefined = undefined_in_words(self.undefined, name)
         return (
             f"mean over {over} by {in_words(self._weighted, name)}{of_part(self.part)}, lower is better; a missing "
-            f"or unusable case {self.missing}{undefined_in_words(self.undefined)}; equals {TIES_IN_WORDS[self.ties]}"
+            f"or unusable case {self.missing}{undefined}; equals {TIES_IN_WORDS[self.ties]}"
         )
 
     def pseudo_code(self) -> str:
@@ -215,7 +224,7 @@ class RankThenMean(RankingRule):
         lines = [
             f"for each metric m of {_lines.listed(self.reads)} and each case i{each}:",
             f"    for each submission s: x[m, s, {at}] = m of s in {where}",
-            *(f"    {line}" for line in _lines.undefined(self.undefined, "m", f"x[m, s, {at}]")),
+            *(f"    {line}" for line in _lines.undefined_of_several(self.undefined, f"x[m, s, {at}]")),
             f"    {_lines.missing(self.missing, self.reads, f'x[m, s, {at}]')}",
             f"    for each submission s, by x[m, s, {at}] ({_lines.equal(self.tolerance)}):",
             f"        r[m, s, {at}] = {_lines.RANKS[self.ties]}",
@@ -275,8 +284,11 @@ class RankThenMean(RankingRule):
     def _ranks(self, scores: pl.DataFrame, roles: Mapping[str, Role] | None) -> _Ranks:
         self.check()
         over = "cases" if self.over == "cases" else "parts"
-        how: dict[str, Any] = {"over": over, "undefined": self.undefined, "part": self.part, "roles": roles}
-        cohorts = {name: read_cells(scores, name, self.missing, **how) for name, _ in self._weighted}
+        how: dict[str, Any] = {"over": over, "part": self.part, "roles": roles}
+        cohorts = {
+            name: read_cells(scores, name, self.missing, undefined=undefined_of(self.undefined, name), **how)
+            for name in self.reads
+        }
         first = next(iter(cohorts.values()))
         present = set.intersection(*({entry.row.submission for entry in found.scored} for found in cohorts.values()))
         summed = {name: self._sum_ranks(name, found, present) for name, found in cohorts.items()}

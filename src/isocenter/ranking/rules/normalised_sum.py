@@ -18,10 +18,14 @@ from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._entry import Role
 from isocenter.ranking._missing import (
     MissingSetting,
-    UndefinedSetting,
+    UndefinedOfSeveralSetting,
     check_undefined,
+    check_undefined_names,
+    freeze_undefined,
     leaves_undefined_out,
+    tell_metric,
     undefined_in_words,
+    undefined_of,
 )
 from isocenter.ranking._ties import TIES_IN_WORDS
 from isocenter.ranking.rules import _lines
@@ -59,7 +63,8 @@ class NormalisedSum(RankingRule):
     metrics
         Names and weights.
     missing, ties, tolerance, undefined, part
-        As in `MeanThenRank`; a metric is left out of the cases in which it is undefined, and no other.
+        As in `MeanThenRank`; a metric is left out of the cases in which it is undefined, and no other. `undefined`
+        may be a policy by metric, as in `RankThenMean`.
 
     Notes
     -----
@@ -73,8 +78,11 @@ class NormalisedSum(RankingRule):
     missing: MissingSetting
     ties: TiesSetting = "min"
     tolerance: Tolerance = 1e-9
-    undefined: UndefinedSetting = "refuse"
+    undefined: UndefinedOfSeveralSetting = "refuse"
     part: PartName = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "undefined", freeze_undefined(self.undefined))
 
     @property
     def metric(self) -> str:
@@ -97,8 +105,10 @@ class NormalisedSum(RankingRule):
             msg = f"a sum needs metrics with positive weights, not {self.metrics}"
             raise ValueError(msg)
         for name, _ in self.metrics:
-            self._mean(name).check()
-            check_undefined(self.undefined, catalogue.get(name), alone=False)
+            with tell_metric(self.undefined, name):
+                self._mean(name).check()
+                check_undefined(undefined_of(self.undefined, name), catalogue.get(name), alone=False)
+        check_undefined_names(self.undefined, self.reads)
 
     @property
     def beside(self) -> tuple[MeanThenRank, ...]:
@@ -106,8 +116,8 @@ class NormalisedSum(RankingRule):
         return tuple(map(self._mean, self.reads))
 
     def _mean(self, name: str) -> MeanThenRank:
-        how = {"ties": self.ties, "tolerance": self.tolerance, "undefined": self.undefined, "part": self.part}
-        return MeanThenRank(name, self.missing, **how)  # type: ignore[arg-type]
+        how = {"ties": self.ties, "tolerance": self.tolerance, "part": self.part}
+        return MeanThenRank(name, self.missing, undefined=undefined_of(self.undefined, name), **how)  # type: ignore[arg-type]
 
     @property
     def rank_set_basis(self) -> str:
@@ -119,15 +129,15 @@ class NormalisedSum(RankingRule):
         from isocenter.ranking.rules import _variants
 
         yield from _variants.aggregate_several(self)
-        swap = lambda old, new: replace(self, metrics=_variants.rename(self.metrics, old, new))  # noqa: E731
-        yield from _variants.change_metric(self, asked, swap)
+        yield from _variants.change_metric(self, asked, lambda old, new: _variants.swap_metric(self, old, new))
         yield from _variants.change_policy(self, asked)
 
     def words(self, name: Naming) -> str:
         """Metrics, missing cases and ties."""
+        undefined = undefined_in_words(self.undefined, name)
         return (
             f"mean of {in_words(self.metrics, name)}{of_part(self.part)}, each stretched from the worst to the best "
-            f"team, higher is better; a missing or unusable case {self.missing}{undefined_in_words(self.undefined)}; "
+            f"team, higher is better; a missing or unusable case {self.missing}{undefined}; "
             f"equals {TIES_IN_WORDS[self.ties]}"
         )
 
@@ -165,8 +175,11 @@ class NormalisedSum(RankingRule):
         """What is defined by every metric, where that is not all."""
         if self.undefined == "refuse":
             return []
-        how: dict[str, Any] = {"undefined": self.undefined, "part": self.part, "roles": roles}
-        return [read_cells(scores, name, self.missing, **how) for name in self.reads]
+        how: dict[str, Any] = {"part": self.part, "roles": roles}
+        return [
+            read_cells(scores, name, self.missing, undefined=undefined_of(self.undefined, name), **how)
+            for name in self.reads
+        ]
 
     def rejects(self, scores: pl.DataFrame, *, roles: Mapping[str, Role] | None = None) -> Reject | None:
         """Draws without a case in which one of the metrics is defined."""

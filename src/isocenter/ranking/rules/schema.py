@@ -114,7 +114,10 @@ class Reading:
             str(rule)
         except ValueError as error:
             key = getattr(error, "setting", "missing" if "missing" in self._keys else "rule")
-            self._tell((key,), self._settings.get(key), str(error))
+            value = self._settings.get(key)
+            for part in (at := getattr(error, "at", ())):
+                value = value[part] if isinstance(value, Mapping) else value
+            self._tell((key, *at), value, str(error))
             return
         except (Exception, SystemExit) as error:
             self._tell(("rule",), self._kind, f'the rule "{self._kind}" failed: {printable(describe_error(error))}')

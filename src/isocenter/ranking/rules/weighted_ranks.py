@@ -19,10 +19,15 @@ from isocenter.ranking._drawn import Drawn
 from isocenter.ranking._entry import Role
 from isocenter.ranking._missing import (
     MissingSetting,
-    UndefinedSetting,
+    UndefinedOfSeveralSetting,
     check_undefined,
+    check_undefined_names,
+    freeze_undefined,
+    keep_undefined,
     leaves_undefined_out,
+    tell_metric,
     undefined_in_words,
+    undefined_of,
 )
 from isocenter.ranking._rank_draws import ranks_of
 from isocenter.ranking._ties import TIES_IN_WORDS, Ties, rank_values
@@ -144,6 +149,7 @@ class WeightedRanks(RankingRule):
     undefined
         What becomes of a case in which a metric is undefined, see `MeanThenRank`: left out of that metric for all, and
         not of the others (AutoPET: the Dice of patients with lesions, the false positive volume of all).
+        It may be a policy by metric, as in `RankThenMean`.
     part
         As in `MeanThenRank`, for all metrics that are not given.
 
@@ -168,10 +174,11 @@ class WeightedRanks(RankingRule):
     tie_breaks: TieBreaks = ()
     ties: TiesSetting = "min"
     tolerance: Tolerance = 1e-9
-    undefined: UndefinedSetting = "refuse"
+    undefined: UndefinedOfSeveralSetting = "refuse"
     part: PartName = ""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "undefined", freeze_undefined(self.undefined))
         check_ties(self.ties)
         names = [name for name, _ in self.metrics]
         if not names or len(set(names)) < len(names):
@@ -208,8 +215,10 @@ class WeightedRanks(RankingRule):
     def check(self) -> None:
         """Whether every metric can be ranked, and can have the value that a missing case counts as."""
         for name, _ in self.metrics:
-            self._mean(name).check()
-            check_undefined(self.undefined, catalogue.get(name), alone=False)
+            with tell_metric(self.undefined, name):
+                self._mean(name).check()
+                check_undefined(undefined_of(self.undefined, name), catalogue.get(name), alone=False)
+        check_undefined_names(self.undefined, self.components)
 
     @property
     def beside(self) -> tuple[MeanThenRank, ...]:
@@ -217,8 +226,8 @@ class WeightedRanks(RankingRule):
         return tuple(map(self._mean, self.reads))
 
     def _mean(self, name: str) -> MeanThenRank:
-        how = {"ties": self.ties, "tolerance": self.tolerance, "undefined": self.undefined, "part": self.part}
-        return MeanThenRank(name, self.missing, **how)  # type: ignore[arg-type]
+        how = {"ties": self.ties, "tolerance": self.tolerance, "part": self.part}
+        return MeanThenRank(name, self.missing, undefined=undefined_of(self.undefined, name), **how)  # type: ignore[arg-type]
 
     @property
     def limits(self) -> tuple[Limit, ...]:
@@ -247,7 +256,8 @@ class WeightedRanks(RankingRule):
             raise ValueError(msg)
         names = tuple(name for name, _ in kept)
         breaks = tuple(name for name in self.tie_breaks if name in names)
-        return replace(self, metrics=kept, given=names, exclude=(), tie_breaks=breaks)
+        undefined = keep_undefined(self.undefined, {name: name for name in names})
+        return replace(self, metrics=kept, given=names, exclude=(), tie_breaks=breaks, undefined=undefined)
 
     @property
     def rank_set_basis(self) -> str:
@@ -270,6 +280,7 @@ class WeightedRanks(RankingRule):
         return replace(
             self,
             metrics=rename(self.metrics, old, new),
+            undefined=keep_undefined(self.undefined, {one: new if one == old else one for one in self.components}),
             given=tuple(new if name == old else name for name in self.given),
             exclude=tuple(replace(one, metric=new) if one.metric == old else one for one in self.exclude),
             tie_breaks=tuple(new if name == old else name for name in self.tie_breaks),
@@ -279,7 +290,7 @@ class WeightedRanks(RankingRule):
         """Metrics, limits, missing cases, ties and what breaks them."""
         words = [f"weighted mean of the ranks by {in_words(self.metrics, name)}{of_part(self.part)}, lower is better"]
         words += [f"a submission with {limit.words(name)} is excluded before ranking" for limit in self.exclude]
-        words += [f"a missing or unusable case {self.missing}{undefined_in_words(self.undefined)}"]
+        words += [f"a missing or unusable case {self.missing}{undefined_in_words(self.undefined, name)}"]
         words += [f"equals {TIES_IN_WORDS[self.ties]}"]
         if self.tie_breaks:
             order = ", then by ".join(f"{catalogue.get(metric).better} {name(metric)}" for metric in self.tie_breaks)
@@ -334,8 +345,11 @@ class WeightedRanks(RankingRule):
         """What is defined by every metric of the cases, where that is not all."""
         if self.undefined == "refuse":
             return []
-        how: dict[str, Any] = {"undefined": self.undefined, "part": self.part, "roles": roles}
-        return [read_cells(scores, name, self.missing, **how) for name in self.reads]
+        how: dict[str, Any] = {"part": self.part, "roles": roles}
+        return [
+            read_cells(scores, name, self.missing, undefined=undefined_of(self.undefined, name), **how)
+            for name in self.reads
+        ]
 
     def rejects(self, scores: pl.DataFrame, *, roles: Mapping[str, Role] | None = None) -> Reject | None:
         """Draws without a case in which one of the metrics is defined."""
