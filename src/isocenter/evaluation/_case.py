@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -108,7 +109,8 @@ def retain_freed_memory() -> None:
     is cleared anew; that took a tenth of the time of OpenKBP. It learns from the largest block that was freed so far,
     up to 32 MiB: smaller blocks are reused from then on. This one is never touched, so it costs nothing.
     """
-    np.empty((1 << 25) - (1 << 16), np.uint8)
+    with suppress(MemoryError):  # a process with little memory does without
+        np.empty((1 << 25) - (1 << 16), np.uint8)
 
 
 class _Stopped(ValueError):
