@@ -61,17 +61,17 @@ class SecondPasses:
             f"{'the observer of the reference' if name == REFERENCE else name} ({counted(count, 'scan')})"
             for name, count in sorted(drawn.items())
         )
-        said = f"{WITHIN}: second passes against the first, which is the truth, by {names}."
+        note = f"{WITHIN}: second passes against the first, which is the truth, by {names}."
         if self.without_first:
-            said += f" Without a first pass of the same scans: {', '.join(self.without_first)}."
-        return said
+            note += f" Without a first pass of the same scans: {', '.join(self.without_first)}."
+        return note
 
 
 def read_second_passes(study: Study) -> SecondPasses | str:
     """Every second pass against the first; a sentence that says why not, if that cannot be.
 
     The first pass of an observer lies in observers/, that of `reference` is the reference itself. Whoever is in
-    submissions.csv is no observer.
+    submissions.csv is not an observer.
     """
     folder, reference = study.folder.file(FOLDER), study.folder.file("reference")
     if folder is None or reference is None:
